@@ -48,7 +48,7 @@ from chartkit.model import Body, Diagnostic, Json, Location, Resource, Severity,
 
 @dataclass(frozen=True, slots=True)
 class Binding:
-    """One binding of a policy; constraints: None where it narrows nothing."""
+    """One binding of a policy; constraints: None if it narrows nothing."""
 
     name: str
     constraints: Constraints | None
@@ -68,7 +68,7 @@ def bindings_of(policy: CelPolicy, found: Sequence[Resource]) -> tuple[Binding, 
 
 
 def unbound_faults(found: Sequence[Resource]) -> Iterator[Diagnostic]:
-    """Yield what is wrong of bindings whose policy is not among some objects, or is not named.
+    """Yield the faults of bindings whose policy is not among some objects, or is not named.
 
     Those of a policy that is there are checked with it.
     """
@@ -129,19 +129,19 @@ class ParamRef:
                 raise EvaluationError(
                     "paramRef.namespace must not be provided for a cluster-scoped `paramKind`"
                 )
-            place = ""
+            where = ""
         else:
-            place = self.namespace or namespace
-            if not place:
+            where = self.namespace or namespace
+            if not where:
                 raise EvaluationError(
                     "can't use namespaced paramRef to match cluster-scoped resources"
                 )
         if self.name:
-            found = cluster.find(ObjectKey(self.api_version, self.kind, place, self.name))
-            return () if found is None else (found,)
-        listed = cluster.select(self.api_version, self.kind, place, None)
+            body = cluster.find(ObjectKey(self.api_version, self.kind, where, self.name))
+            return () if body is None else (body,)
+        listed = cluster.select(self.api_version, self.kind, where, None)
         fits = self.fits
-        return tuple(each for each in listed if fits is None or fits(labels_of(each)))
+        return tuple(listing for listing in listed if fits is None or fits(labels_of(listing)))
 
 
 def read_param_ref(kind: Json, reference: Json) -> ParamRef | None:
@@ -203,7 +203,7 @@ class AdmissionExpressions:
             self._fields[expression.name] = _declared(program.output_type) if program else types.DYN
 
     def compile(self, text: str, expected: Sequence[Type] = ()) -> Expression:
-        """An expression that sees the variables; expected: what it may come to, none: anything."""
+        """An expression that sees the variables; expected: its allowed types, empty for any."""
         try:
             program = self._program(text)
         except CelCompileError as error:
@@ -213,8 +213,8 @@ class AdmissionExpressions:
         if expected and program.output_type not in expected:
             names = " ".join(map(str, expected))
             wanted = names if len(expected) == 1 else f"one of [{names}]"
-            found = program.output_type
-            return Expression(text, None, f"must evaluate to {wanted} but got {found}")
+            actual = program.output_type
+            return Expression(text, None, f"must evaluate to {wanted} but got {actual}")
         return Expression(text, program)
 
     def _program(self, text: str) -> Program:
@@ -240,13 +240,13 @@ def known_conditions(policy: CelPolicy) -> list[tuple[NamedExpression, Program]]
     """Return the match conditions of a policy of Kyverno's with their programs; none if an API
     server cannot compile one of them, and Kyverno alone looks at them."""
     expressions = AdmissionExpressions(ENVIRONMENTS["k8s"], (), has_params=False)
-    found = []
+    conditions = []
     for condition in policy.conditions:
         program = expressions.compile(condition.expression, (types.BOOL,)).program
         if program is None:
             return []
-        found.append((condition, program))
-    return found
+        conditions.append((condition, program))
+    return conditions
 
 
 def has_own_webhook(policy: CelPolicy) -> bool:
@@ -354,7 +354,7 @@ class AdmissionValidation:
         self._constraints = constraints
         self.expressions = AdmissionExpressions(environment, variables, has_params)
         compile_ = self.expressions.compile
-        self._conditions = [compile_(each.expression, (types.BOOL,)) for each in conditions]
+        self._conditions = [compile_(item.expression, (types.BOOL,)) for item in conditions]
         self._validations = [
             _Validation(
                 validation,

@@ -56,7 +56,7 @@ class Attestor(Opaque):
         return other.body == self.body
 
     def type_value(self) -> Type:
-        """Raises CelError: the type has no value in Kyverno."""
+        """Raise CelError: the type has no value in Kyverno."""
         raise CelError(f"type conversion error from '{self.cel_type.name}' to 'type'")
 
     def __str__(self) -> str:
@@ -102,8 +102,8 @@ class CompiledAttestor:
 def compile_attestors(
     bodies: Sequence[Body], compiler: ExpressionCompiler
 ) -> dict[str, CompiledAttestor]:
-    """The attestors by name; the compiler notes what does not compile."""
-    found: dict[str, CompiledAttestor] = {}
+    """The attestors by name; the compiler notes those that do not compile."""
+    attestors: dict[str, CompiledAttestor] = {}
     for index, body in enumerate(bodies):
         computed: list[_Computed] = []
         for path, key, what in _COMPUTED:
@@ -112,12 +112,12 @@ def compile_attestors(
                 continue
             if path[:2] == _NOT_COMPILED and value_at(body, ("cosign", "key", "expression")):
                 continue
-            place = f"spec.attestors[{index}].{'.'.join(path)}.expression"
-            program = compiler.one(place, text)
+            field = f"spec.attestors[{index}].{'.'.join(path)}.expression"
+            program = compiler.one(field, text)
             if program is not None:
                 computed.append(_Computed(path, key, what, program))
-        found[body["name"]] = CompiledAttestor(body, tuple(computed))
-    return found
+        attestors[body["name"]] = CompiledAttestor(body, tuple(computed))
+    return attestors
 
 
 class Attestors(Deferred):
@@ -210,7 +210,7 @@ class Evidence:
         self.verified[image] = self.verified.get(image, False) or verified
 
     def missing(self, images: Sequence[str]) -> tuple[str, str] | None:
-        """Return the first image that passed no check, and its fault; None if all passed."""
+        """The first image that passed no check, and its fault; None if all passed."""
         for image in images:
             passed = self.verified.get(image)
             if passed is None:

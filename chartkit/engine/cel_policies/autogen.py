@@ -37,8 +37,8 @@ def extended(policy: CelPolicy, rewrite: Rewrite | None = None) -> tuple[CelPoli
     asked = tuple(CONTROLLERS) if policy.controllers is None else policy.controllers
     policies: list[CelPolicy] = []
     for template in (CRON_TEMPLATE, TEMPLATE):
-        known = {name for name in asked if name in CONTROLLERS}
-        resources = sorted(name for name in known if CONTROLLERS[name].template == template)
+        controllers = {name for name in asked if name in CONTROLLERS}
+        resources = sorted(name for name in controllers if CONTROLLERS[name].template == template)
         if resources:
             policies.append(_for(policy, template, resources, rewrite or rewritten))
     return tuple(policies)
@@ -49,7 +49,7 @@ def of_templates(policy: CelPolicy) -> CelPolicy | None:
     `RESOURCE.VERSION.GROUP`; None where they name none. Its expressions stay those about a Pod."""
     if policy.constraints is None or not can_extend(policy.constraints):
         return None
-    resources = [found for name in policy.controllers or () if (found := _custom(name))]
+    resources = [resource for name in policy.controllers or () if (resource := _custom(name))]
     return replace(_matching(policy, resources), of_templates=True) if resources else None
 
 
@@ -93,8 +93,8 @@ def source_offset(original: str, rewritten: str, template: str, offset: int) -> 
         if pattern.sub(rf"\1.{template}.\2", original) != rewritten:
             continue
         added = 0
-        for found in pattern.finditer(original):
-            start = found.start(2) + added
+        for match in pattern.finditer(original):
+            start = match.start(2) + added
             if offset < start:
                 break
             added += min(len(template) + 1, offset - start)
@@ -111,15 +111,15 @@ def _matching(policy: CelPolicy, resources: Iterable[tuple[str, str, str]]) -> C
     """Return the policy for other resources: group, version and resource of each."""
     constraints: Body = policy.spec["matchConstraints"]
     operations = list((constraints["resourceRules"][0].get("operations")) or ())
-    found = sorted(set(resources))
+    rows = sorted(set(resources))
     rules = [
         {
             "apiGroups": [group],
             "apiVersions": [version],
             "operations": operations,
-            "resources": [name for *place, name in found if place == [group, version]],
+            "resources": [name for *kind, name in rows if kind == [group, version]],
         }
-        for group, version in dict.fromkeys((group, version) for group, version, _ in found)
+        for group, version in dict.fromkeys((group, version) for group, version, _ in rows)
     ]
     matched: Body = {"resourceRules": rules}
     if constraints.get("namespaceSelector") is not None:
@@ -166,10 +166,10 @@ def mutations_rewritten(spec: Body, template: str) -> Body:
     """A MutatingPolicy's specification as it is for a template's Pods: its match conditions and
     its apply configurations. JSON patches stay as they are."""
     conditions = [
-        {**one, "expression": mutation_rewritten(one.get("expression") or "", template)}
-        for one in spec.get("matchConditions") or ()
+        {**condition, "expression": mutation_rewritten(condition.get("expression") or "", template)}
+        for condition in spec.get("matchConditions") or ()
     ]
-    mutations = [_mutation(one, template) for one in spec.get("mutations") or ()]
+    mutations = [_mutation(mutation, template) for mutation in spec.get("mutations") or ()]
     return {**spec, "matchConditions": conditions, "mutations": mutations}
 
 

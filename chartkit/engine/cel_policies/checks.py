@@ -51,10 +51,10 @@ def refusals(policy: CelPolicy) -> list[Diagnostic]:
         return []
     evaluation: Body = policy.spec.get("evaluation") or {}
     existing: Body = evaluation.get("mutateExisting") or {}
-    found = list(_inlined(policy))
+    faults = list(_inlined(policy))
     if not policy.admission and existing.get("enabled") is not True:
-        found.append(("spec.evaluation", _NEVER))
-    return [_diagnostic(policy, path, text, Severity.ERROR) for path, text in found]
+        faults.append(("spec.evaluation", _NEVER))
+    return [_diagnostic(policy, path, text, Severity.ERROR) for path, text in faults]
 
 
 def cluster_refusals(policy: CelPolicy) -> list[Diagnostic]:
@@ -62,27 +62,27 @@ def cluster_refusals(policy: CelPolicy) -> list[Diagnostic]:
     of such a policy in a cluster."""
     if policy.kind not in KYVERNO_KINDS:
         return []
-    found: list[tuple[str, str]] = []
+    faults: list[tuple[str, str]] = []
     rules = policy.constraints.rules if policy.constraints is not None else ()
     # Kyverno's webhook is not asked about policies for any JSON: they stand in no cluster.
     if not rules and not policy.json and policy.kind is not CelKind.IMAGE_VALIDATING:
-        found.append(("spec.matchConstraints", _NO_RULES))
+        faults.append(("spec.matchConstraints", _NO_RULES))
     if policy.namespace:
         names = frozenset[str]().union(*map(_names, _expressions(policy.spec)))
         if "globalContext" in names:
-            found.append(("spec", _GLOBAL_CONTEXT))
+            faults.append(("spec", _GLOBAL_CONTEXT))
         if "http" in names and not policy.may_call:
-            found.append(("spec", _HTTP))
-    return [_diagnostic(policy, path, text, Severity.WARNING) for path, text in found]
+            faults.append(("spec", _HTTP))
+    return [_diagnostic(policy, path, text, Severity.WARNING) for path, text in faults]
 
 
 def without_effect(policy: CelPolicy) -> list[Diagnostic]:
     """Warnings of what is taken in silence: a policy that can do nothing, a namespace that it has
     not."""
-    found: list[tuple[str, str]] = []
+    faults: list[tuple[str, str]] = []
     field = _DOING.get(policy.kind)
     if field is not None and not policy.spec.get(field):
-        found.append((f"spec.{field}", f"{policy.key}: has no {field}: it can never do anything"))
+        faults.append((f"spec.{field}", f"{policy.key}: has no {field}: it can never do anything"))
     # Each mutation of a MutatingPolicy without the part that its patchType names: Kyverno
     # passes over it.
     mutations = policy.spec.get("mutations") if policy.kind is CelKind.MUTATING else None
@@ -92,13 +92,13 @@ def without_effect(policy: CelPolicy) -> list[Diagnostic]:
             path = f"spec.mutations[{index}]"
             wanted = f"no {part}" if part else "neither JSONPatch nor ApplyConfiguration in it"
             text = f"{policy.key}: {path} does nothing: patchType is {body['patchType']}, "
-            found.append((path, f"{text}and there is {wanted}"))
+            faults.append((path, f"{text}and there is {wanted}"))
     if not policy.namespace and policy.resource.namespace:
         text = f"{policy.key}: a {policy.resource.kind} has no namespace: API servers clear it"
-        found.append(("metadata.namespace", text))
+        faults.append(("metadata.namespace", text))
     return [
         Diagnostic(WARNING_RULE, Severity.WARNING, text, field_at(policy, path))
-        for path, text in found
+        for path, text in faults
     ]
 
 
@@ -124,7 +124,7 @@ def _inlined(policy: CelPolicy) -> Iterator[tuple[str, str]]:
 
 
 def _expressions(value: Json) -> Iterator[str]:
-    """Every expression of a specification, those of templates too."""
+    """Every expression of a specification, including its templates."""
     if isinstance(value, list):
         for member in value:
             yield from _expressions(member)
@@ -139,7 +139,7 @@ def _expressions(value: Json) -> Iterator[str]:
 
 
 def _names(text: str) -> frozenset[str]:
-    """The names that an expression speaks of; none where it is not an expression."""
+    """The names that an expression mentions; none for an invalid expression."""
     try:
         root = parse(text, ENVIRONMENTS["standard"]).root
     except CelCompileError:

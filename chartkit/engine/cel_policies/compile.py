@@ -61,7 +61,7 @@ class DigestEvaluator(Evaluator):
         self._conditions = compiler.conditions(policy.conditions)
         self._fits = compile_references(policy, compiler)
         self._exceptions = [
-            compiler.conditions(one.conditions) for one in exceptions if one.is_full
+            compiler.conditions(item.conditions) for item in exceptions if item.is_full
         ]
 
     def evaluate_admission(self, admission: Admission) -> RuleResult | None:
@@ -190,7 +190,7 @@ def compile_cel_policy(
     else:
         kind, excepting = _KINDS[policy.kind], exceptions_of(policy, exceptions)
         phase, evaluators = kind.phase, kind.compiled(policy, excepting)
-    phases = frozenset(phase if one.phase is None else one.phase for one in evaluators)
+    phases = frozenset(phase if item.phase is None else item.phase for item in evaluators)
     scored = policy.annotations.get("policies.kyverno.io/scored") != "false"
     return CompiledCelPolicy(policy, phases or frozenset({phase}), evaluators, scored, excepting)
 
@@ -279,7 +279,7 @@ class TemplateEvaluator(Evaluator):
         templates = list(pod_templates(workload))
         old = admission.attributes.old
         is_changed = old is not None and old is not workload
-        before = {one.keys: one for one in pod_templates(old or {})} if is_changed else {}
+        before = {pod.keys: pod for pod in pod_templates(old or {})} if is_changed else {}
         for template in templates:
             asked = _of_pod(admission, workload, template, before.get(template.keys))
             result = self._pods.evaluate_admission(asked)

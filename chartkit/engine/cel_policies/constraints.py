@@ -69,19 +69,19 @@ class Constraints:
         return None
 
     def concern(self, request: Attributes) -> bool:
-        """Report whether they speak of any request of the same kind (`kind_key`)."""
+        """Report whether they match any request of the same kind (`kind_key`)."""
         return not self._of_kind(request)[0].is_empty
 
     def _of_kind(self, request: Attributes) -> tuple[_RulesOfKind, _RulesOfKind]:
-        found = self._kinds.get(request.kind_key)
-        if found is None:
+        rules_of_kind = self._kinds.get(request.kind_key)
+        if rules_of_kind is None:
             rules = _speaking(self._rules, request) if self._rules else _EVERYTHING
-            found = rules, _speaking(self._excluded, request)
-            self._kinds[request.kind_key] = found
-        return found
+            rules_of_kind = rules, _speaking(self._excluded, request)
+            self._kinds[request.kind_key] = rules_of_kind
+        return rules_of_kind
 
     def _in_namespace(self, request: Attributes) -> bool:
-        # What stands outside namespaces, and is none, is never left out.
+        # What is outside namespaces, and is not a namespace itself, is never left out.
         if self._namespaces.fits is None or not (request.namespace or request.is_namespace):
             return True
         return self._namespaces.fits(labels_of_namespace(request))
@@ -147,7 +147,7 @@ class _RulesOfKind:
 
 
 def is_named(names: Collection[str], request: Attributes) -> bool:
-    """Report whether an object has one of some names, or is to have it."""
+    """Report whether an object has, or will get, one of some names."""
     if request.name:
         return request.name in names
     return any(request.generate_name.startswith(name) for name in names)
@@ -157,8 +157,8 @@ _EVERYTHING: Final = _RulesOfKind(all=True)
 
 
 def _speaking(rules: tuple[ResourceRule, ...], request: Attributes) -> _RulesOfKind:
-    found = [rule.names for rule in rules if all(part.holds(rule, request) for part in RULE_PARTS)]
-    return _RulesOfKind(not all(found), frozenset(name for names in found for name in names))
+    named = [rule.names for rule in rules if all(part.holds(rule, request) for part in RULE_PARTS)]
+    return _RulesOfKind(not all(named), frozenset(name for names in named for name in names))
 
 
 class RulePart(NamedTuple):

@@ -85,7 +85,7 @@ def new_host(policy: CelPolicy, world: World) -> ClusterHost:
 
 
 def _namespace(attributes: Attributes) -> Body | None:
-    """The object of the request's namespace, or what is known of it: its labels."""
+    """The object of the request's namespace; if unknown, one with its labels alone."""
     if attributes.request.namespace is not None:
         return namespace_value(attributes.request.namespace)
     labels = attributes.namespace_labels
@@ -96,7 +96,7 @@ def _namespace(attributes: Attributes) -> Body | None:
 
 
 def namespace_value(known: Body) -> Body:
-    """A Namespace as Go has it: with specification and status, be they empty."""
+    """A Namespace as Go has it: with a specification and a status, even if they are empty."""
     return {**known, **{key: known.get(key) or {} for key in ("spec", "status")}}
 
 
@@ -144,8 +144,8 @@ class Evaluator:
     def concerns(self, attributes: Attributes) -> bool:
         """Report whether it may say anything of requests of a kind (`kind_key`); false only where
         it says nothing of any."""
-        known = self._constraints
-        return self.policy.json or known is None or known.concern(attributes)
+        constraints = self._constraints
+        return self.policy.json or constraints is None or constraints.concern(attributes)
 
     def run(self, admission: Admission) -> RuleResult | None:
         """Return the policy's result for a request; None if there is none. Never raises because of
@@ -164,9 +164,9 @@ class Evaluator:
 
     def host(self, admission: Admission) -> ClusterHost:
         """Return the host of the policy's expressions; kept as long as the world stays the same."""
-        known = self._host
-        if known is not None and known[0] is admission.world:
-            return known[1]
+        cached = self._host
+        if cached is not None and cached[0] is admission.world:
+            return cached[1]
         host = new_host(self.policy, admission.world)
         self._host = (admission.world, host)
         return host

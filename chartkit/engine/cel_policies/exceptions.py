@@ -52,7 +52,7 @@ class CelException:
     location: Location
 
     def named(self, policy: CelPolicy) -> int:
-        """Return the number of times that it names a policy."""
+        """The number of times that it names a policy."""
         return self.references.count((policy.kind_name, policy.name))
 
     @property
@@ -76,7 +76,7 @@ def read_cel_exception(resource: Resource) -> CelException:
     return CelException(
         name=resource.name,
         key=f"{resource.namespace}/{resource.name}" if resource.namespace else resource.name,
-        references=tuple((one["kind"], one["name"]) for one in spec["policyRefs"]),
+        references=tuple((ref["kind"], ref["name"]) for ref in spec["policyRefs"]),
         conditions=named_expressions(spec.get("matchConditions")),
         images=tuple(spec.get("images") or ()),
         values=tuple(spec.get("allowedValues") or ()),
@@ -97,7 +97,7 @@ def _time(text: Json) -> datetime | None:
 
 def exceptions_of(policy: CelPolicy, found: Iterable[CelException]) -> tuple[CelException, ...]:
     """Those that speak of a policy: once for each time that they name it, as Kyverno lists them."""
-    return tuple(one for one in found if not one.is_expired for _ in range(one.named(policy)))
+    return tuple(item for item in found if not item.is_expired for _ in range(item.named(policy)))
 
 
 def without_effect(policy: CelPolicy, found: Iterable[CelException]) -> Iterator[Diagnostic]:
@@ -166,7 +166,7 @@ class Exceptions:
         return bool(self._compiled)
 
     def ask(self, scope: Mapping[str, Value], host: Host, ignores_errors: bool) -> Allowed:
-        """Return their effect on a request; raises CelError for a condition that cannot be
+        """Their effect on a request; raises CelError for a condition that cannot be
         evaluated, unless an exception before it lets the request off."""
         if not self._compiled:
             return NOTHING_ALLOWED

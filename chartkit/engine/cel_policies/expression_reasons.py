@@ -73,7 +73,7 @@ class Asking:
 
     @property
     def error(self) -> CelError | None:
-        """Return why it has no value; None if it has one."""
+        """The reason why it has no value; None if it has one."""
         outcome = self.evaluation.outcome
         return outcome if isinstance(outcome, CelError) else None
 
@@ -151,7 +151,7 @@ class Expressions:
         return asked, f"{noun} {shown(name)}" if name else path_text(asking.path[:2])
 
     def _part(self, part: Part, asking: Asking) -> Decision:
-        """Return a part of an expression, with the variables that it reads."""
+        """A part of an expression, with the variables that it reads."""
         inner = [self._part(below, asking) for below in part.parts]
         if part.variable and part.variable not in self._shown_variables:
             self._shown_variables.add(part.variable)
@@ -163,9 +163,9 @@ class Expressions:
         if part.error is not None:
             holds, sentence = None, f"{shown(text)} has no value: {single_line(part.error.message)}"
         else:
-            place = path_text(part.path) if part.is_element and part.path else ""
+            path = path_text(part.path) if part.is_element and part.path else ""
             held = "hidden" if hidden else str(brief)
-            holds, sentence = part.value is not False, f"{shown(text)} is {shown(place) or held}"
+            holds, sentence = part.value is not False, f"{shown(text)} is {shown(path) or held}"
         if part.is_element and inner:
             holds = inner[0].holds
         asked = Asked.ELEMENT if part.is_element else Asked.EXPRESSION
@@ -209,7 +209,7 @@ def _placed(texts: Texts, evaluations: Sequence[Evaluation]) -> Iterator[Asking]
 
 
 def _pointers(decision: Decision) -> Iterator[str]:
-    """Yield the fields of the parts that made a decision what it is, the innermost first."""
+    """Yield the fields of the parts that led to a decision, the innermost first."""
     alike = [part for part in decision.parts if part.holds is decision.holds]
     for part in alike:
         yield from _pointers(part)
@@ -238,7 +238,7 @@ def _reason(tree: Decision) -> str:
 
 
 def _is_operand(part: Decision) -> bool:
-    """Report whether a part is a value that an expression compares, and no condition in it."""
+    """Report whether a part is a value that an expression compares, not one of its conditions."""
     conditions = any(inner.asked is not Asked.VARIABLE for inner in part.parts)
     is_condition = conditions or part.text.startswith("has(")
     return not (isinstance(part.value, bool) and is_condition)
@@ -278,7 +278,7 @@ class _Brief:
         return {key: self._of(member, depth + 1) for key, member in members}
 
     def json(self) -> Json:
-        """Return the value as JSON has it, or as text; MISSING for what is large."""
+        """The value as JSON, or as text; MISSING for a large one."""
         text = self._text
         if not self.is_whole or len(text) > _LARGEST_VALUE:
             return MISSING

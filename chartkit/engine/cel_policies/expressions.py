@@ -36,7 +36,7 @@ Fields = tuple[tuple[str, Type], ...]
 def names_its_own(text: str) -> bool:
     """Report whether an expression may name what its policy alone has; all others mean the same in
     every policy of a kind."""
-    return any(each in text for each in _OWN)
+    return any(name in text for name in _OWN)
 
 
 @lru_cache(maxsize=4096)
@@ -105,7 +105,7 @@ def environment_of(policy: CelPolicy) -> Environment:
 class ExpressionCompiler:
     """Compiles the expressions of one policy; `variables` grows as they are compiled.
 
-    environment: None for that of the policy's kind.
+    environment: None for the environment of the policy's kind.
 
     As in a cluster, the first list with a problem ends it: what follows may depend on it.
     """
@@ -122,7 +122,7 @@ class ExpressionCompiler:
         return with_variables(self._kind, _VARIABLES, tuple(self._fields.items()))
 
     def one(self, path: str, text: str, expected: Sequence[Type] = ()) -> Program | None:
-        """The program of an expression at a path of the specification; None with a problem.
+        """The program of an expression at a path of the specification; None if it has a problem.
 
         expected: the types that its result may have statically; none: any.
         """
@@ -133,7 +133,7 @@ class ExpressionCompiler:
             self.refuse(path, text, error.text, offset, self._hint(error.issues))
             return None
         if expected and program.output_type not in expected:
-            names = " or ".join(each.name for each in expected)
+            names = " or ".join(kind.name for kind in expected)
             either = "either of type " if len(expected) > 1 else "of type "
             self.refuse(path, text, f"output is expected to be {either}{names}")
             return None
@@ -189,20 +189,20 @@ class ExpressionCompiler:
         return programs
 
     def check(self) -> None:
-        """Raises CompileError with the problems that there are."""
+        """Raise CompileError if there are problems."""
         if self._problems:
             raise CompileError(self._problems)
 
     def refuse(
         self, path: str, text: str, problem: str, offset: int | None = None, hint: str | None = None
     ) -> None:
-        """Notes a problem with a text, at one of its characters; `check` raises it."""
+        """Note a problem with a text, at one of its characters; `check` raises it."""
         message = f"{path}: Invalid value: {quote(text)}: {problem}"
         location = field_at(self._policy, path, offset)
         self._problems.append(Diagnostic(EXPRESSION_RULE, Severity.ERROR, message, location, hint))
 
     def _hint(self, issues: Sequence[Issue]) -> str | None:
-        """Return the name that was perhaps meant by the first one that is not known."""
+        """The name that was perhaps meant by the first unknown one."""
         for issue in issues:
             if named := _UNDECLARED.match(issue.message):
                 return suggestion(

@@ -58,15 +58,15 @@ def fields_of(
     policy, or one that repeats more; roots: variables whose provenance is known.
     """
     again = host if isinstance(host, RepeatHost) else RepeatHost(host)
-    known = Roots(scope, variables, again, roots)
-    causes = causes_of(program, known, again)
+    tracked = Roots(scope, variables, again, roots)
+    causes = causes_of(program, tracked, again)
     if causes is None:
         return ()
-    found = pointers(causes, known.judged)
-    if found or again.asked or not known.is_unread:
-        return found
-    asked = [causes_of(each, known, again, value=True) or () for each in matching.conditions]
-    return (*pointers(tuple(asked), known.judged), *_matched(matching.constraints))
+    fields = pointers(causes, tracked.judged)
+    if fields or again.asked or not tracked.is_unread:
+        return fields
+    asked = [causes_of(each, tracked, again, value=True) or () for each in matching.conditions]
+    return (*pointers(tuple(asked), tracked.judged), *_matched(matching.constraints))
 
 
 def _matched(constraints: MatchConstraints | None) -> Iterator[str]:
@@ -110,17 +110,17 @@ class Roots:
         self.is_unread = True
 
     def get(self, name: str, /) -> Datum | None:
-        """Return a variable; None if there is none."""
+        """A variable with its provenance; None if it does not exist."""
         if name != "variables":
             self.is_unread = False
-        found = self._known.get(name)
-        if found is None:
+        datum = self._known.get(name)
+        if datum is None:
             try:
                 value = self._scope[name]
             except KeyError:
                 return None
-            found = self._known[name] = self._datum(name, value)
-        return found
+            datum = self._known[name] = self._datum(name, value)
+        return datum
 
     def _datum(self, name: str, value: Value) -> Datum:
         if name in ("object", "oldObject"):
@@ -134,18 +134,18 @@ class Roots:
         return Datum(value)
 
     def _request(self, request: dict[str, Value]) -> Entries:
-        found = {name: Datum(request[name], path) for name, path in _OF_OBJECT if name in request}
+        entries = {name: Datum(request[name], path) for name, path in _OF_OBJECT if name in request}
         for name in ("object", "oldObject"):
-            found[name] = self._datum(name, request[name])
+            entries[name] = self._datum(name, request[name])
         kind = request["kind"]
         assert isinstance(kind, dict)
         parts = {name: Datum(kind[name], path) for name, path in _OF_KIND}
-        found["kind"] = Datum(kind, ("kind",), members=parts)
-        return found
+        entries["kind"] = Datum(kind, ("kind",), members=parts)
+        return entries
 
 
 def _shared(scope: Mapping[str, Value]) -> dict[Program, Datum | TraceError]:
-    """Return the traced values that all policies of a request share."""
+    """The traced values that all policies of a request share."""
     if not isinstance(scope, PolicyScope) or scope.computed is None:
         return {}
     request = scope.request
@@ -178,24 +178,24 @@ class _Variables:
         self._known: dict[Program, Datum | TraceError] = {}
 
     def get(self, name: str, /) -> Datum | None:
-        """Return a variable's value; None if there is none. Raises `CelError`."""
+        """A variable's value; None if it does not exist. Raises `CelError`."""
         program = self._programs.get(name)
         if program is None:
             return None
-        known = self._shared if sees_the_request_alone(program) else self._known
-        found = known.get(program)
-        if found is None:
-            found = known[program] = self._traced(name, program)
-        if isinstance(found, TraceError):
-            raise found.with_traceback(None)
-        return found
+        cache = self._shared if sees_the_request_alone(program) else self._known
+        datum = cache.get(program)
+        if datum is None:
+            datum = cache[program] = self._traced(name, program)
+        if isinstance(datum, TraceError):
+            raise datum.with_traceback(None)
+        return datum
 
     def _traced(self, name: str, program: Program) -> Datum | TraceError:
         try:
-            found = traced(program, self._roots, self._host)
+            datum = traced(program, self._roots, self._host)
         except TraceError as error:
             return error
-        if found.value is UNKNOWN and isinstance(self._evaluated, dict):
-            # What the policy was told is known, though it is not asked for again.
-            return found._replace(value=dict.get(self._evaluated, name, UNKNOWN))
-        return found
+        if datum.value is UNKNOWN and isinstance(self._evaluated, dict):
+            # What the policy evaluated is known, though its question is not asked again.
+            return datum._replace(value=dict.get(self._evaluated, name, UNKNOWN))
+        return datum

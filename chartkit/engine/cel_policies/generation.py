@@ -84,7 +84,7 @@ def read_documents(text: str) -> list[yaml.Node]:
 
 
 def line_of(node: yaml.Node) -> int:
-    """Return the line of a node, from 1."""
+    """The line of a node, from 1."""
     line: int = node.start_mark.line
     return line + 1
 
@@ -103,7 +103,7 @@ def value_of(node: yaml.Node) -> Json:
 
 
 def is_object(node: yaml.Node) -> bool:
-    """Report whether a node is a mapping whose keys are all texts."""
+    """Report whether a node is a mapping with texts as its keys."""
     return isinstance(node, yaml.MappingNode) and all(
         isinstance(key, yaml.ScalarNode) and (key.value == MERGE or isinstance(scalar(key), str))
         for key, _ in node.value
@@ -111,7 +111,7 @@ def is_object(node: yaml.Node) -> bool:
 
 
 def _doubles(node: yaml.Node, seen: set[int]) -> Iterator[str]:
-    """The keys that stand twice."""
+    """A message for each key that occurs twice."""
     if isinstance(node, yaml.ScalarNode) or id(node) in seen:
         return
     seen.add(id(node))
@@ -122,11 +122,11 @@ def _doubles(node: yaml.Node, seen: set[int]) -> Iterator[str]:
     first: dict[str, yaml.Node] = {}
     for key, member in node.value:
         if isinstance(key, yaml.ScalarNode):
-            known = first.setdefault(key.value, key)
-            if known is not key:
+            earlier = first.setdefault(key.value, key)
+            if earlier is not key:
                 yield (
                     f"line {line_of(key)}: mapping key {quote(key.value)} already defined "
-                    f"at line {line_of(known)}"
+                    f"at line {line_of(earlier)}"
                 )
         yield from _doubles(member, seen)
 
@@ -166,14 +166,14 @@ class _Values:
                 merged += self._merged(member)
             else:
                 made[key.value] = self.value(member)
-        for each in merged:
-            made = {**each, **made}
+        for mapping in merged:
+            made = {**mapping, **made}
         return made
 
     def _merged(self, node: yaml.Node) -> list[Body]:
         value = self.value(node)
         maps = value if isinstance(value, list) else [value]
-        if not all(isinstance(one, dict) for one in maps):
+        if not all(isinstance(mapping, dict) for mapping in maps):
             raise TemplateError(
                 f"line {self._line}: yaml: map merge requires map or sequence of maps as the value"
             )
@@ -206,10 +206,10 @@ def _resolved(text: str) -> Json:
     integer = _INTEGER.fullmatch(plain)
     if integer is not None:
         sign, *digits = integer.groups()
-        base, found = next(
-            (base, one) for base, one in zip(_BASES, digits, strict=True) if one is not None
+        base, written = next(
+            (base, group) for base, group in zip(_BASES, digits, strict=True) if group is not None
         )
-        number = int(sign + found, base)
+        number = int(sign + written, base)
         if -(2**63) <= number < 2**64:
             return number
     return float(plain) if _FLOAT.fullmatch(plain) else text
@@ -254,14 +254,14 @@ def placeholders(template: Body) -> list[str]:
     """The expressions in a template; none where it cannot be used."""
     if template.get("interpolate") != "cel":
         return []
-    found: list[str] = []
+    names: list[str] = []
     try:
         for node in _scalars(read_documents(template.get("value") or "")):
             segments = scan(node.value, line_of(node))
-            found += [segment[1] for segment in segments if isinstance(segment, tuple)]
+            names += [segment[1] for segment in segments if isinstance(segment, tuple)]
     except TemplateError:
         return []
-    return found
+    return names
 
 
 def _scalars(documents: Iterable[yaml.Node]) -> Iterator[yaml.Node]:
@@ -273,11 +273,11 @@ def _scalars(documents: Iterable[yaml.Node]) -> Iterator[yaml.Node]:
         elif id(node) not in seen:
             seen.add(id(node))
             pairs = node.value if isinstance(node, yaml.MappingNode) else [node.value]
-            waiting += [one for pair in pairs for one in pair]
+            waiting += [child for pair in pairs for child in pair]
 
 
 class _Compiler:
-    """Compiles what stands in one template."""
+    """Compiles the texts of one template."""
 
     def __init__(self, environment: Environment, interpolate: bool) -> None:
         self._environment = environment
@@ -349,7 +349,7 @@ class _Compiler:
 
 
 def _mentions(node: yaml.Node, seen: set[int]) -> bool:
-    """Report whether a placeholder or an escape stands anywhere in a node."""
+    """Report whether a node has a placeholder or an escape anywhere."""
     if isinstance(node, yaml.ScalarNode):
         return _OPEN in node.value
     if id(node) in seen:
@@ -357,7 +357,7 @@ def _mentions(node: yaml.Node, seen: set[int]) -> bool:
     seen.add(id(node))
     if isinstance(node, yaml.SequenceNode):
         return any(_mentions(member, seen) for member in node.value)
-    return any(_mentions(one, seen) for pair in node.value for one in pair)
+    return any(_mentions(child, seen) for pair in node.value for child in pair)
 
 
 def scan(text: str, line: int) -> list[str | tuple[str, str]]:
@@ -365,7 +365,7 @@ def scan(text: str, line: int) -> list[str | tuple[str, str]]:
 
     Raises TemplateError for a placeholder that is empty or does not end.
     """
-    found: list[str | tuple[str, str]] = []
+    segments: list[str | tuple[str, str]] = []
     literal, at = "", 0
     while at < len(text):
         if text.startswith(_ESCAPED, at):
@@ -373,21 +373,21 @@ def scan(text: str, line: int) -> list[str | tuple[str, str]]:
         elif text.startswith(_OPEN, at):
             expression, end = _placeholder(text, at, line)
             if literal:
-                found.append(literal)
-            found.append(("cel", expression))
+                segments.append(literal)
+            segments.append(("cel", expression))
             literal, at = "", end
         else:
             literal, at = literal + text[at], at + 1
     if literal:
-        found.append(literal)
-    return found
+        segments.append(literal)
+    return segments
 
 
 def _placeholder(text: str, start: int, line: int) -> tuple[str, int]:
     """The expression of the placeholder that starts here, and where what follows it begins."""
     depth, quoted, at = 0, "", start + len(_OPEN)
     offset = len(text[:start].encode())
-    place = f"placeholder starting at offset {offset}"
+    placeholder = f"placeholder starting at offset {offset}"
     while at < len(text):
         char = text[at]
         if quoted:
@@ -401,15 +401,15 @@ def _placeholder(text: str, start: int, line: int) -> tuple[str, int]:
             depth -= 1
         elif char == ")":
             if not text.startswith("))", at):
-                raise TemplateError(f"line {line}: unbalanced parenthesis in {place}")
+                raise TemplateError(f"line {line}: unbalanced parenthesis in {placeholder}")
             expression = text[start + len(_OPEN) : at].strip()
             if not expression:
                 raise TemplateError(f"line {line}: empty placeholder at offset {offset}")
             return expression, at + 2
         at += 1
     if quoted:
-        raise TemplateError(f"line {line}: unterminated string literal in {place}")
-    raise TemplateError(f"line {line}: unterminated {place}: missing closing '))'")
+        raise TemplateError(f"line {line}: unterminated string literal in {placeholder}")
+    raise TemplateError(f"line {line}: unterminated {placeholder}: missing closing '))'")
 
 
 def _sequence(parts: list[Part]) -> Part:

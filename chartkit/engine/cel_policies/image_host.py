@@ -83,28 +83,28 @@ Fits = Callable[[str], bool]
 
 
 def compile_references(policy: CelPolicy, compiler: ExpressionCompiler) -> Fits:
-    """Return a test for the policy's images; without any reference a policy is about all. Raises
+    """A test for the policy's images; without any reference a policy is about all. Raises
     CompileError."""
-    found: list[Fits] = []
+    references: list[Fits] = []
     matching = ExpressionCompiler(policy, ENVIRONMENTS["matchimage"])
     for index, body in enumerate(policy.spec.get("matchImageReferences") or ()):
         path = f"{_REFERENCES}[{index}]"
         if body.get("glob"):
             try:
-                found.append(compile_glob(body["glob"]))
+                references.append(compile_glob(body["glob"]))
             except GlobError as error:
                 compiler.refuse(f"{path}.glob", body["glob"], str(error))
         elif body.get("expression"):
             program = matching.one(f"{path}.expression", body["expression"], (types.BOOL,))
             if program is not None:
-                found.append(_fits(program))
+                references.append(_fits(program))
     matching.check()
     compiler.check()
-    return _any_of(tuple(found))
+    return _any_of(tuple(references))
 
 
-def _any_of(found: Sequence[Fits]) -> Fits:
-    return lambda image: not found or any(fits(image) for fits in found)
+def _any_of(tests: Sequence[Fits]) -> Fits:
+    return lambda image: not tests or any(fits(image) for fits in tests)
 
 
 def _fits(program: Program) -> Fits:
@@ -184,24 +184,24 @@ class ImageHost(ClusterHost):
         wanted = self._attestation(attestation)
         self._see(image)
         kind, name = _kind_of(wanted)
-        known = self.evidence.payloads
-        if (image, kind, name) not in known:
+        payloads = self.evidence.payloads
+        if (image, kind, name) not in payloads:
             if kind != "referrer":
                 raise CelError(f"failed to get payload: {_UNVERIFIED}")
-            known[image, kind, name] = self._asked(
+            payloads[image, kind, name] = self._asked(
                 image, lambda: self._source.payload(image, wanted, self._credentials)
             )
-        payload = known[image, kind, name]
+        payload = payloads[image, kind, name]
         if payload is None:
             text = f"failed to unmarshal json for attestation {attestation}"
             raise CelError(f"failed to get payload: {text}")
         return payload
 
     def _attestation(self, name: str) -> Body:
-        found = self._attestations.get(name)
-        if found is None:
+        attestation = self._attestations.get(name)
+        if attestation is None:
             raise CelError(f"attestation not found in policy: {name}")
-        return found
+        return attestation
 
     def _see(self, image: str) -> None:
         """Kyverno fetches an image before it asks anything of it."""
@@ -213,7 +213,7 @@ class ImageHost(ClusterHost):
             raise CelError(f"failed to get imagedata: {error.message}") from None
 
     def _vouches(self, image: str, attestation: Body | None, attestor: Attestor) -> bool:
-        """Report whether one attestor does; one of neither kind never does. Raises CelError."""
+        """Report whether an attestor vouches; one of neither kind never does. Raises CelError."""
         is_cosign = attestor.body.get("cosign") is not None
         if not is_cosign and attestor.body.get("notary") is None:
             return False

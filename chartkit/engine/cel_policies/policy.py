@@ -63,7 +63,7 @@ class NamedExpression:
 
 @dataclass(frozen=True, slots=True)
 class Validation:
-    """A validation; message: empty for none; message_expression: None if there is none."""
+    """A validation; message: empty if it has none; message_expression: None likewise."""
 
     expression: str
     message: str = ""
@@ -227,7 +227,7 @@ def named_expressions(
 ) -> tuple[NamedExpression, ...]:
     """Reads a list of named expressions whose schema was checked."""
     return tuple(
-        NamedExpression(one.get(name) or "", one.get(expression) or "") for one in body or ()
+        NamedExpression(item.get(name) or "", item.get(expression) or "") for item in body or ()
     )
 
 
@@ -236,8 +236,8 @@ def read_constraints(body: Json) -> MatchConstraints | None:
     if body is None:
         return None
     return MatchConstraints(
-        rules=tuple(_rule(one) for one in body.get("resourceRules") or ()),
-        excluded=tuple(_rule(one) for one in body.get("excludeResourceRules") or ()),
+        rules=tuple(_rule(rule) for rule in body.get("resourceRules") or ()),
+        excluded=tuple(_rule(rule) for rule in body.get("excludeResourceRules") or ()),
         namespace_selector=read_selector(body.get("namespaceSelector")),
         object_selector=read_selector(body.get("objectSelector")),
     )
@@ -256,7 +256,7 @@ def _rule(body: Body) -> ResourceRule:
 
 def read_validations(body: Json) -> tuple[Validation, ...]:
     """Reads a list of validations whose schema was checked."""
-    return tuple(_validation(one) for one in body or ())
+    return tuple(_validation(validation) for validation in body or ())
 
 
 def _validation(body: Body) -> Validation:

@@ -72,7 +72,7 @@ class Attributes:
         """
         kind = {"group": self.group, "version": self.version, "kind": self.kind}
         resource = {"group": self.group, "version": self.version, "resource": self.resource}
-        known: Body = {
+        members: Body = {
             "kind": kind,
             "resource": resource,
             "subResource": self.subresource,
@@ -84,7 +84,7 @@ class Attributes:
         }
         return {
             "uid": "",
-            **{key: value for key, value in known.items() if value},
+            **{key: value for key, value in members.items() if value},
             "operation": str(self.operation),
             "userInfo": (user or self.request.user or _NOBODY).info(),
             "object": self.object,
@@ -97,12 +97,12 @@ class Attributes:
 def identified(user: User | None) -> User:
     """A user as Kyverno shows it to the policies of Kubernetes' own kinds: what is not known of
     it names Kyverno's background scan."""
-    known = user or _NOBODY
+    identity = user or _NOBODY
     return replace(
-        known,
-        name=known.name or _SCANNER,
-        uid=known.uid or _SCANNER,
-        groups=known.groups or (_SCANNER,),
+        identity,
+        name=identity.name or _SCANNER,
+        uid=identity.uid or _SCANNER,
+        groups=identity.groups or (_SCANNER,),
     )
 
 
@@ -162,12 +162,12 @@ def server_scope(attributes: Attributes, user: User | None = None) -> RequestSco
 
 
 def _namespace_object(attributes: Attributes) -> Body | None:
-    """The object of the request's namespace, or what is known of it: its labels."""
+    """The object of the request's namespace; if unknown, one with its labels alone."""
     if not attributes.namespace or attributes.is_namespace:
         return None
-    known = attributes.request.namespace
-    if known is not None:
-        return {key: known.get(key) or {} for key in ("metadata", "spec", "status")}
+    namespace = attributes.request.namespace
+    if namespace is not None:
+        return {key: namespace.get(key) or {} for key in ("metadata", "spec", "status")}
     metadata: Body = {"name": attributes.namespace}
     if attributes.namespace_labels:
         metadata["labels"] = dict(attributes.namespace_labels)
@@ -218,7 +218,7 @@ class Deferred(dict[str, Value]):
 
     @abstractmethod
     def compute(self, name: str) -> Value:
-        """The value of a name; raises CelError, and KeyError for a name that there is not."""
+        """The value of a name; raises CelError, and KeyError for an unknown name."""
 
     def __missing__(self, name: str) -> Value:
         if self._errors is not None and name in self._errors:

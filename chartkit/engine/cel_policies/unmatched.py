@@ -78,7 +78,7 @@ def _of_rule(rule: ResourceRule, path: str) -> Iterator[_Fault]:
 def _is_cluster_scoped(rule: ResourceRule) -> bool:
     kinds = [kinds_called(name) for name in rule.resources]
     return all(kinds) and all(
-        is_cluster_scoped(kind) and kind.kind != "Namespace" for found in kinds for kind in found
+        is_cluster_scoped(kind) and kind.kind != "Namespace" for group in kinds for kind in group
     )
 
 
@@ -116,12 +116,12 @@ def misspelt_fields(policy: CelPolicy) -> list[Diagnostic]:
     return diagnostics
 
 
-def _of_all(found: Sequence[KindIssues], count: int) -> Iterator[KindIssues]:
-    """Yield the issues that are those of every kind, for each of them; count: the kinds' number."""
-    if len(found) == count:
-        common = set.intersection(*({_key(each) for each in one.issues} for one in found))
-        for one in found:
-            yield replace(one, issues=tuple(each for each in one.issues if _key(each) in common))
+def _of_all(kinds: Sequence[KindIssues], count: int) -> Iterator[KindIssues]:
+    """Yield the issues that every kind has, for each of them; count: the number of kinds."""
+    if len(kinds) == count:
+        common = set.intersection(*({_key(issue) for issue in kind.issues} for kind in kinds))
+        for kind in kinds:
+            yield replace(kind, issues=tuple(each for each in kind.issues if _key(each) in common))
 
 
 def _key(issue: UndefinedField) -> tuple[int | None, str]:
@@ -138,11 +138,11 @@ def mutations_of(policy: CelPolicy) -> Iterator[tuple[str, str]]:
 
 
 def _offset(text: str, issue: UndefinedField) -> int | None:
-    """Return the offset of the field's name, which follows the issue's own."""
+    """The offset of the field's name, which follows the issue's own."""
     if issue.offset is None:
         return None
-    found = text.find(issue.field, issue.offset)
-    return found if found >= 0 else issue.offset
+    at = text.find(issue.field, issue.offset)
+    return at if at >= 0 else issue.offset
 
 
 def misspelt_resources(policy: CelPolicy) -> list[Diagnostic]:
@@ -176,11 +176,11 @@ def _operations(policy: CelPolicy, index: int, rule: ResourceRule) -> Iterator[D
 def kinds_of(policy: CelPolicy) -> list[GroupVersionKind]:
     """Return the kinds that a policy matches; none where one is not Kubernetes' own, or is named by
     a wildcard."""
-    found: dict[GroupVersionKind, None] = {}
+    matched: dict[GroupVersionKind, None] = {}
     for rule in policy.constraints.rules if policy.constraints is not None else ():
         for resource in rule.resources:
             kinds = kinds_matched(rule.groups, rule.versions, (resource,))
             if not kinds:
                 return []
-            found.update(dict.fromkeys(kinds))
-    return list(found)
+            matched.update(dict.fromkeys(kinds))
+    return list(matched)

@@ -57,10 +57,10 @@ def form_decision(
             return RuleDecision(policy.id, rule, status, match, message)
     locations = evaluator.locations
 
-    def locate(*place: *tuple[FieldPath, str, int]) -> Location:
-        if place not in locations:
-            locations[place] = _location(policy, *place)
-        return locations[place]
+    def locate(*key: *tuple[FieldPath, str, int]) -> Location:
+        if key not in locations:
+            locations[key] = _location(policy, *key)
+        return locations[key]
 
     texts = Texts(policy.spec, locate, exceptions)
     expressions = Expressions(texts, evaluations, attributes, not policy.of_templates)
@@ -166,7 +166,7 @@ class _Why:
         return Decision(Asked.RULE, True, text, where, parts=parts)
 
     def _said(self, result: RuleResult | None) -> Decision:
-        """Return what no expression decided."""
+        """The decision for a result that no expression decided."""
         where = self.policy.resource.location
         if result is None:
             text = "the policy says nothing of the object"

@@ -66,7 +66,7 @@ ORDER: dict[Comparator, Callable[[float, float], bool]] = {
 
 
 def is_false(value: Json) -> bool:
-    """Report whether a condition takes the value as false: null, false, and what is empty."""
+    """Report whether a condition takes the value as false: null, false, or an empty value."""
     return value is None or (not value and isinstance(value, (str, list, dict, bool)))
 
 
@@ -128,7 +128,7 @@ class Compiler:
         return closure
 
     def missing(self, _error: JMESPathError, /) -> Json:
-        """Return null, in the place of what cannot be found."""
+        """Null, in place of a value that cannot be found."""
         return None
 
     def constant(self, value: Json, /) -> Search:
@@ -136,7 +136,7 @@ class Compiler:
         return lambda _value, _budget: value
 
     def names(self, names: tuple[str, ...], strict: bool, /) -> Search:
-        """Return the closure of fields, each of which is inside the one before."""
+        """The closure of nested fields."""
         return _chain(names, strict)
 
     def swallow(self, search: Search) -> Search:
@@ -151,7 +151,7 @@ class Compiler:
         return find
 
     def quiet(self, node: Node) -> Search:
-        """The node with every error taken as null, as some projections take their left side."""
+        """The node with null for every error, as some projections take their left side."""
         search = self.compile(node, False)
 
         def find(value: Json, budget: Budget) -> Json:
@@ -267,10 +267,10 @@ class Compiler:
             if budget.steps < 0:
                 budget.spend(0, _FILTER)
             return [
-                found
+                result
                 for element in elements
                 if not is_false(holds(element, budget))
-                and (found := apply(element, budget)) is not None
+                and (result := apply(element, budget)) is not None
             ]
 
         return select
@@ -338,8 +338,8 @@ class Compiler:
         left, right = (self.compile(child, False) for child in node.children)
 
         def either(value: Json, budget: Budget) -> Json:
-            found = left(value, budget)
-            return right(value, budget) if is_false(found) else found
+            result = left(value, budget)
+            return right(value, budget) if is_false(result) else result
 
         return either
 
@@ -348,8 +348,8 @@ class Compiler:
         right = self.compile(node.children[1], strict)
 
         def both(value: Json, budget: Budget) -> Json:
-            found = left(value, budget)
-            return found if is_false(found) else right(value, budget)
+            result = left(value, budget)
+            return result if is_false(result) else right(value, budget)
 
         return both
 
@@ -458,9 +458,9 @@ def _checked(spec: FunctionSpec, arguments: Sequence[Search], parameters: Sequen
         for index, classes, check in checks:
             if given[index].__class__ not in classes:
                 check(given[index], budget)
-        for one in given:
-            if one.__class__ in _SIZED:
-                budget.steps -= len(one) >> _CHARACTERS
+        for sized in given:
+            if sized.__class__ in _SIZED:
+                budget.steps -= len(sized) >> _CHARACTERS
         if budget.steps < 0:
             budget.spend(0, name)
         try:

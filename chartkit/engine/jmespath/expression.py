@@ -50,7 +50,7 @@ class ArityError(JMESPathError):
 
 
 class UnknownFunctionError(JMESPathError):
-    """A function that there is not; an error only where the call is reached."""
+    """A function that does not exist; an error only where the call is reached."""
 
 
 class FunctionError(JMESPathError):
@@ -111,8 +111,8 @@ def _converted(search: Search) -> Search:
     from chartkit.engine.jmespath.declaration import to_json
 
     def find(value: Json, budget: Budget) -> Json:
-        found = search(value, budget)
-        budget.weigh(found, "the value of an expression")
-        return to_json(found)
+        result = search(value, budget)
+        budget.weigh(result, "the value of an expression")
+        return to_json(result)
 
     return find

@@ -34,23 +34,23 @@ class Traced(NamedTuple):
         if parts is not None:
             return self._part(step)
         if value is None:
-            found = None
+            member = None
         elif step.__class__ is str and isinstance(value, dict):
-            found = value.get(step)
+            member = value.get(step)
         elif step.__class__ is int and isinstance(value, list):
-            found = value[step]
+            member = value[step]
         else:
             return Traced(None, path, reads, lost)
-        return Traced(found, None if path is None else (*path, step), reads, lost)
+        return Traced(member, None if path is None else (*path, step), reads, lost)
 
     def inside(self, steps: Sequence[str | int]) -> Traced:
-        """Return what is at a path below the value, as `member` after `member` does."""
-        found = self
+        """The value at a path below this one, as `member` after `member` gives it."""
+        inner = self
         for index, step in enumerate(steps):
-            if found.parts is None:
-                return found._plain(steps[index:])
-            found = found._part(step)
-        return found
+            if inner.parts is None:
+                return inner._plain(steps[index:])
+            inner = inner._part(step)
+        return inner
 
     def _plain(self, steps: Sequence[str | int]) -> Traced:
         value, path, reads, lost, _parts = self
@@ -68,11 +68,11 @@ class Traced(NamedTuple):
         parts = self.parts
         if isinstance(parts, list):
             return parts[step] if isinstance(step, int) else Traced(None, self.path, self.reads)
-        found = None if parts is None else parts.get(str(step))
-        return Traced(None, None, (self,)) if found is None else found
+        part = None if parts is None else parts.get(str(step))
+        return Traced(None, None, (self,)) if part is None else part
 
     def members(self) -> list[Traced]:
-        """Return the members of a list; none for another value."""
+        """The members of a list; none for another value."""
         value, parts = self.value, self.parts
         if not isinstance(value, list):
             return []
@@ -94,7 +94,7 @@ class Traced(NamedTuple):
         return fields_of((self,))
 
     def lacking(self) -> tuple[Traced, ...]:
-        """Return that for which an object has no more keys."""
+        """The causes for which an object has no more keys."""
         return (self,) if self.path is None else (Traced(None, (*self.path, ANY_KEY)),)
 
     def chosen_by(self, *reads: Traced) -> Traced:
@@ -105,32 +105,32 @@ class Traced(NamedTuple):
 
 def fields_of(sources: Iterable[Traced]) -> tuple[FieldPath, ...]:
     """Return the first fields of values, each once."""
-    found: dict[FieldPath, None] = {}
+    paths: dict[FieldPath, None] = {}
     seen: set[int] = set()
     for source in sources:
-        _collect(source, found, seen)
-    return tuple(found)[:MOST_FIELDS]
+        _collect(source, paths, seen)
+    return tuple(paths)[:MOST_FIELDS]
 
 
-def _collect(source: Traced, found: dict[FieldPath, None], seen: set[int]) -> None:
-    if len(found) >= MOST_FIELDS or id(source) in seen:
+def _collect(source: Traced, paths: dict[FieldPath, None], seen: set[int]) -> None:
+    if len(paths) >= MOST_FIELDS or id(source) in seen:
         return
     seen.add(id(source))
     value, path, reads, lost, parts = source
     is_whole = bool(reads) and isinstance(value, list | dict)
     if path and not is_whole:
-        found[path] = None
-    before = len(found)
+        paths[path] = None
+    before = len(paths)
     if parts is not None:
         for part in parts if isinstance(parts, list) else parts.values():
-            _collect(part, found, seen)
-    for each in reads:
-        _collect(each, found, seen)
+            _collect(part, paths, seen)
+    for read in reads:
+        _collect(read, paths, seen)
     # What chose an element tells more than the element as a whole.
-    if path and is_whole and len(found) == before:
-        found[path] = None
-    for each in lost:
-        _collect(each, found, seen)
+    if path and is_whole and len(paths) == before:
+        paths[path] = None
+    for missing in lost:
+        _collect(missing, paths, seen)
 
 
 def with_keys(sources: Iterable[Traced], keys: Sequence[str]) -> Iterator[Traced]:
@@ -142,15 +142,15 @@ def with_keys(sources: Iterable[Traced], keys: Sequence[str]) -> Iterator[Traced
 
 
 def made(value: Json, *sources: Traced) -> Traced:
-    """Return a value that was made of others."""
+    """A value that was made of others."""
     return Traced(value, None, sources)
 
 
 def listed(parts: list[Traced], lost: Iterable[Traced] = ()) -> Traced:
-    """Return a list of values."""
+    """A list of values."""
     return Traced([part.value for part in parts], None, (), tuple(lost), parts)
 
 
 def named(parts: Mapping[str, Traced]) -> Traced:
-    """Return an object of values."""
+    """An object of values."""
     return Traced({name: part.value for name, part in parts.items()}, parts=parts)

@@ -28,7 +28,7 @@ from chartkit.engine.jmespath.traced import Traced, listed, made, named, with_ke
 from chartkit.model import Json
 
 Trace = Callable[[Traced, Budget], Traced]
-"""A compiled expression that tells where its result comes from."""
+"""A compiled expression that knows where its result comes from."""
 
 
 Argument = tuple[Trace, Node | None]
@@ -50,8 +50,8 @@ def compile_traced_call(name: Json, arguments: Sequence[Argument]) -> Trace:
     def call(here: Traced, budget: Budget) -> Traced:
         given = [trace(here, budget) for trace in traces]
         value = run(given, budget)
-        found = None if keep is None else keep(value, given)
-        return made(value, *given) if found is None else found
+        kept = None if keep is None else keep(value, given)
+        return made(value, *given) if kept is None else kept
 
     return call
 
@@ -66,7 +66,7 @@ def _over_members(name: Json, run: Search, arguments: Sequence[Argument], apply:
     def call(here: Traced, budget: Budget) -> Traced:
         given = [trace(here, budget) if node is None else _UNREAD for trace, node in arguments]
         value = run(given, budget)
-        lists = [one for one in given if isinstance(one.value, list)]
+        lists = [argument for argument in given if isinstance(argument.value, list)]
         if len(lists) != 1:
             return made(value, *given)
         members = lists[0].members()
@@ -85,7 +85,7 @@ def _length(value: Json, given: Sequence[Traced]) -> Traced:
     (source,) = given
     if not isinstance(source.parts, list):
         return made(value, source)
-    reads = [one for part in source.parts for one in (*part.reads, part)]
+    reads = [read for part in source.parts for read in (*part.reads, part)]
     return Traced(value, None, (*reads, *source.reads), source.lost)
 
 
@@ -112,9 +112,9 @@ def _items(value: Json, given: Sequence[Traced]) -> Traced | None:
 
 
 def _not_null(_value: Json, given: Sequence[Traced]) -> Traced | None:
-    for index, one in enumerate(given):
-        if one.value is not None:
-            return one.chosen_by(*given[:index])
+    for index, argument in enumerate(given):
+        if argument.value is not None:
+            return argument.chosen_by(*given[:index])
     return None
 
 
@@ -124,7 +124,7 @@ def _to_array(_value: Json, given: Sequence[Traced]) -> Traced:
 
 
 def _merge(value: Json, given: Sequence[Traced]) -> Traced:
-    parts = {name: member for one in given for name, member in one.items()}
+    parts = {name: member for source in given for name, member in source.items()}
     return Traced(value, None, (), tuple(given), parts)
 
 
@@ -139,7 +139,7 @@ def _contains(value: Json, given: Sequence[Traced]) -> Traced:
     """Return that a list holds a value, by the members that are it, or by the key that an object
     lacks."""
     where, what = given
-    members = [one for one in where.members() if one.value == what.value]
+    members = [member for member in where.members() if member.value == what.value]
     if members:
         return made(value, *members, what)
     keys = [what.value] if isinstance(what.value, str) else []
@@ -154,7 +154,7 @@ def _ordered(value: Json, given: Sequence[Traced]) -> Traced | None:
     remaining = list(source.members())
     parts = []
     for member in value:
-        chosen = next((one for one in remaining if one.value == member), None)
+        chosen = next((element for element in remaining if element.value == member), None)
         if chosen is None:
             return None
         remaining.remove(chosen)
@@ -165,7 +165,7 @@ def _ordered(value: Json, given: Sequence[Traced]) -> Traced | None:
 def _one_of(value: Json, given: Sequence[Traced]) -> Traced | None:
     """Return the member of a list that was chosen, for which all were read."""
     (source,) = given
-    chosen = next((one for one in source.members() if one.value == value), None)
+    chosen = next((member for member in source.members() if member.value == value), None)
     return None if chosen is None else chosen.chosen_by(source)
 
 
@@ -200,7 +200,7 @@ class MissingFieldError(NotFoundError):
 
 @lru_cache(maxsize=1024)
 def compile_trace(text: str) -> Trace:
-    """Return a search that also tells the fields that its result comes from.
+    """A search that also names the fields that its result comes from.
 
     Raises `JMESPathError` for a text that is not an expression; the search raises it where it
     fails, and `BudgetError`.
@@ -210,23 +210,23 @@ def compile_trace(text: str) -> Trace:
 
     def trace(here: Traced, budget: Budget) -> Traced:
         try:
-            found = search(here, budget)
+            result = search(here, budget)
         except RecursionError:
             raise JMESPathError("the value nests too deeply") from None
         if is_converted:
-            return Traced(to_json(found.value), *found[1:])
-        return found
+            return Traced(to_json(result.value), *result[1:])
+        return result
 
     return trace
 
 
 def _nothing(source: Traced) -> Traced:
-    """Return null, for a value of another type than is asked for."""
+    """Null, for a value of another type."""
     return Traced(None, source.path, source.reads, source.lost)
 
 
 def _left(source: Traced) -> tuple[Traced, ...]:
-    """Return that for which there is no more in a list."""
+    """The causes for which a list has no more members."""
     return source.lost or ((source,) if not source.value else ())
 
 
@@ -256,11 +256,11 @@ def _projection(
             if held is not None and is_false(held.value):
                 lost.append(held)
                 continue
-            found = apply(member, budget)
-            if found.value is None:
-                lost.append(found)
+            result = apply(member, budget)
+            if result.value is None:
+                lost.append(result)
             else:
-                parts.append(found if held is None else found.chosen_by(held))
+                parts.append(result if held is None else result.chosen_by(held))
         return listed(parts, lost)
 
     return project
@@ -294,8 +294,8 @@ class _Tracer(Compiler):
         return made(None, error.place) if isinstance(error, MissingFieldError) else Traced(None)
 
     def constant(self, value: Json, /) -> Trace:
-        found = Traced(value)
-        return lambda _here, _budget: found
+        traced = Traced(value)
+        return lambda _here, _budget: traced
 
     def names(self, names: tuple[str, ...], strict: bool, /) -> Trace:
         if not strict:
@@ -431,8 +431,8 @@ class _Tracer(Compiler):
         operand = self.trace(node.children[0])
 
         def negate(here: Traced, budget: Budget) -> Traced:
-            found = operand(here, budget)
-            return Traced(is_false(found.value), None, (found,))
+            result = operand(here, budget)
+            return Traced(is_false(result.value), None, (result,))
 
         return negate
 

@@ -51,7 +51,7 @@ class BoundEvaluator(Evaluator):
 
     @property
     def actions(self) -> tuple[str, ...]:
-        """Those of the binding."""
+        """The actions of the binding."""
         return self._binding.actions if self._binding is not None else ()
 
     def speaks_of(self, attributes: Attributes) -> bool:
@@ -89,9 +89,9 @@ class BoundEvaluator(Evaluator):
             yield None
             return
         with Reraise("error in parameterized resource: ", EvaluationError):
-            found = reference.find(namespace, world.api.cluster(self.policy.name, ""))
-        if found:
-            yield from found
+            parameters = reference.find(namespace, world.api.cluster(self.policy.name, ""))
+        if parameters:
+            yield from parameters
         elif not reference.allows_none:
             yield None
 
@@ -244,7 +244,7 @@ def compile_mutating_admission(
 
 
 def _mutation(body: Body) -> tuple[str, Type]:
-    """The expression of a mutation, and what it must come to."""
+    """The expression of a mutation, and the type that it must have."""
     is_patch = body.get("patchType") == "JSONPatch"
     part: Body = body.get("jsonPatch" if is_patch else "applyConfiguration") or {}
     return part.get("expression") or "", PATCHES if is_patch else OBJECT

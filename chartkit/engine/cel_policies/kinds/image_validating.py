@@ -96,18 +96,18 @@ class ImageFields:
 
     def _listed(self, program: Program) -> Datum:
         try:
-            found = traced(program, self._roots, self._host)
+            images = traced(program, self._roots, self._host)
         except (CelError, RecursionError):
             return Datum(UNKNOWN)
-        if not isinstance(found.value, list):
-            return unknown(found)
-        members = [each for each in elements(found) if self._fits(str(each.value))]
-        return listed(members, Extent((), found))
+        if not isinstance(images.value, list):
+            return unknown(images)
+        members = [element for element in elements(images) if self._fits(str(element.value))]
+        return listed(members, Extent((), images))
 
     def of(self, image: str) -> tuple[str, ...]:
         """Return the JSON pointers of the fields that name an image."""
-        listed = [each.members for each in self._found().values()]
-        members = [one for each in listed if isinstance(each, list) for one in each]
+        listed = [datum.members for datum in self._found().values()]
+        members = [member for group in listed if isinstance(group, list) for member in group]
         return pointers(tuple(one for one in members if one.value == image), self._roots.judged)
 
 
@@ -137,7 +137,7 @@ class ImageValidatingEvaluator(Evaluator):
         self._validations = compiler.validations(policy.validations)
         self._annotations = compiler.audit_annotations(policy.annotations_made)
         self._exceptions = Exceptions(exceptions, compiler)
-        self._attestations = {one["name"]: one["name"] for one in spec.get("attestations") or ()}
+        self._attestations = {body["name"]: body["name"] for body in spec.get("attestations") or ()}
         settings: Body = spec.get("validationConfigurations") or {}
         self._verifies_digest = settings.get("verifyDigest") is not False
         self._required = settings.get("required") is not False
@@ -170,7 +170,7 @@ class ImageValidatingEvaluator(Evaluator):
         """Return the result for the images of an object; raise CelError for extractors that find
         none."""
         images = self._images(admission, scope, host)
-        matched = [image for found in images.values() for image in found]
+        matched = [image for references in images.values() for image in references]
 
         def fields(image: str) -> tuple[str, ...]:
             """Return the JSON pointers of the fields that name an image."""
@@ -197,9 +197,9 @@ class ImageValidatingEvaluator(Evaluator):
         text = f"failed to evaluate policy: {error.message}"
         return self.result(Status.ERROR, text, EVALUATION, _reasons(host), fields)
 
-    def _excepted(self, found: Sequence[CelException]) -> RuleResult:
+    def _excepted(self, exceptions: Sequence[CelException]) -> RuleResult:
         # One for some images or values has no effect: expressions cannot ask for it.
-        applying = [exception for exception in found if exception.is_full]
+        applying = [exception for exception in exceptions if exception.is_full]
         keys = ", ".join(exception.key for exception in applying)
         names = ",".join(exception.name for exception in applying)
         text = f"rule is skipped due to policy exception: {keys}"
@@ -207,22 +207,22 @@ class ImageValidatingEvaluator(Evaluator):
 
     def _images(self, admission: Admission, scope: PolicyScope, host: Host) -> dict[str, list[str]]:
         """The references that the policy is about, by the list that they stand in."""
-        found: dict[str, list[str]] = {}
+        by_name: dict[str, list[str]] = {}
         for name, program in self._extractors_for(admission).items():
             images = _texts(program.evaluate(scope, host))
-            found[name] = [image for image in images if self._fits(image)]
-        return found
+            by_name[name] = [image for image in images if self._fits(image)]
+        return by_name
 
     def _extractors_for(self, admission: Admission) -> Mapping[str, Program]:
-        """Return the extractors of images for the request's kind, and those of the policy."""
+        """The extractors of images for the request's kind, and the policy's own."""
         attributes = admission.attributes
         template = None if self.policy.json else _template(attributes.group, attributes.resource)
         key = template if template is not None else "-"
-        known = self._extractors.get(key)
-        if known is None:
+        extractors = self._extractors.get(key)
+        if extractors is None:
             builtin = {} if template is None else _builtin(self._compiler, template)
-            known = self._extractors[key] = {**builtin, **self._own_extractors}
-        return known
+            extractors = self._extractors[key] = {**builtin, **self._own_extractors}
+        return extractors
 
     def _validate(self, admission: Admission, scope: PolicyScope, host: ImageHost) -> RuleResult:
         for index, validation in enumerate(self._validations):
@@ -268,7 +268,7 @@ class ImageValidatingEvaluator(Evaluator):
 
 
 class _ImageError(CelError):
-    """An image of the object is not a reference, or a registry has it not."""
+    """An image of the object is not a reference, or its registry does not have it."""
 
     def __init__(self, message: str, image: str) -> None:
         super().__init__(message)
@@ -325,7 +325,7 @@ def _without_digest(images: Sequence[str]) -> str | None:
 
 
 def _compile_extractors(policy: CelPolicy, compiler: ExpressionCompiler) -> dict[str, Program]:
-    found: dict[str, Program] = {}
+    extractors: dict[str, Program] = {}
     for index, body in enumerate(policy.spec.get("images") or ()):
         path, text = f"spec.images[{index}].expression", body["expression"]
         program = compiler.one(path, text)
@@ -333,9 +333,9 @@ def _compile_extractors(policy: CelPolicy, compiler: ExpressionCompiler) -> dict
             continue
         if program.output_type not in _EXTRACTED:
             compiler.refuse(path, text, "output is expected to be of type list")
-        found[body["name"]] = program
+        extractors[body["name"]] = program
     compiler.check()
-    return found
+    return extractors
 
 
 def _template(group: str, resource: str) -> str | None:
@@ -350,11 +350,11 @@ def _template(group: str, resource: str) -> str | None:
 
 def _builtin(compiler: ExpressionCompiler, template: str) -> dict[str, Program]:
     rewrite = rewriter(template) if template else str
-    found: dict[str, Program] = {}
+    extractors: dict[str, Program] = {}
     for name in _LISTS:
         spec = rewrite("object.spec").removeprefix("object")
         text = f"(object != null ? object : oldObject){spec}.?{name}.orValue([]).map(e, e.image)"
         program = compiler.one("spec.images", text)
         if program is not None:
-            found[name] = program
-    return found
+            extractors[name] = program
+    return extractors

@@ -60,23 +60,23 @@ class MutatingEvaluator(Evaluator):
         self._annotations = compiler.audit_annotations(policy.annotations_made)
         evaluation: Body = policy.spec.get("evaluation") or {}
         atomic = evaluation.get("useServerSideApply") is True
-        found: list[Mutation] = []
+        mutations: list[Mutation] = []
         for index, body in enumerate(policy.spec.get("mutations") or ()):
             path = f"spec.mutations[{index}]"
             if body.get("patchType") == "JSONPatch" and body.get("jsonPatch") is not None:
                 text = body["jsonPatch"].get("expression") or ""
                 program = compiler.one(f"{path}.jsonPatch.expression", text, (PATCHES,))
                 if program is not None:
-                    found.append(json_patching(program))
+                    mutations.append(json_patching(program))
             elif body.get("patchType") == "ApplyConfiguration" and (
                 body.get("applyConfiguration") is not None
             ):
                 text = body["applyConfiguration"].get("expression") or ""
                 program = compiler.one(f"{path}.applyConfiguration.expression", text, (OBJECT,))
                 if program is not None:
-                    found.append(applying(program, atomic))
+                    mutations.append(applying(program, atomic))
             compiler.check()
-        self._mutations = tuple(found)
+        self._mutations = tuple(mutations)
 
     def evaluate_admission(self, admission: Admission) -> RuleResult | None:
         """Return the results for the request's object, and for existing targets."""
@@ -174,7 +174,7 @@ class _Targets:
             except EvaluationError:
                 return False
 
-        return _Wanted(lambda one: constraints.concern(attributes(one)), fits)
+        return _Wanted(lambda body: constraints.concern(attributes(body)), fits)
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,7 +33,7 @@ _NO_OBJECT: Final = (
     "error applying patch: failed to convert patch object to typed object: no corresponding type "
     "for /, Kind="
 )
-"""The error for the object of a deletion, of which there is none to be patched."""
+"""The error for a deletion, which has no object to be patched."""
 
 
 class ApplyError(CelError):
@@ -169,7 +169,7 @@ def _shown(value: Json) -> str:
 
 
 class _NoKeyError(ValueError):
-    """An element of a list that nothing tells from the others."""
+    """An element of a list without a key that identifies it."""
 
 
 def _step(sort: ListSort, element: Json) -> str:
@@ -190,10 +190,10 @@ def _step(sort: ListSort, element: Json) -> str:
         raise _NoKeyError("associative list with keys may not have non-map elements")
     elements = resolve(sort.elements).map
     defaults = elements.defaults if elements is not None else {}
-    found = {key: element.get(key, defaults.get(key)) for key in sort.keys}
+    values = {key: element.get(key, defaults.get(key)) for key in sort.keys}
     parts = [
-        f"{key}={_key_text(found[key])}"
-        for key in sorted(found)
+        f"{key}={_key_text(values[key])}"
+        for key in sorted(values)
         if key in element or key in defaults
     ]
     if not parts:
@@ -231,7 +231,7 @@ def _atomics(place: Place, value: Json, path: str) -> Iterator[str]:
 
 
 def _merge(place: Place, old: Json, new: Json) -> Json:
-    """The value of a place that both objects have."""
+    """The merged value of a place that both objects have."""
     sort = _fitting(resolve(place), old if new is None else new)
     if sort.map is not None and isinstance(old, dict | None) and isinstance(new, dict | None):
         return _merged_map(sort.map, old, new)
@@ -306,15 +306,15 @@ class _Joined:
         return self._right[at_right][0] if at_right < len(self._right) else None
 
     def _goes_elsewhere(self, step: str, at_right: int) -> bool:
-        """Report whether both have the element, and it is not the one whose turn it is."""
+        """Report whether both lists have the element, and another is next."""
         if step == self._step_at(at_right) or step not in self._wanted or not self._shared:
             return False
         return step != self._shared[0]
 
     def _take(self, step: str, member: Json) -> None:
         self._done.add(step)
-        known = self._known.get(step)
-        merged = member if known is None else _merge(self._sort.elements, known, member)
+        earlier = self._known.get(step)
+        merged = member if earlier is None else _merge(self._sort.elements, earlier, member)
         self._made.append(merged)
         if self._shared and self._shared[0] == step:
             self._shared.popleft()

@@ -47,10 +47,10 @@ def apply_json_patch(patches: Iterable[Value], resource: Body) -> Body:
     document = _Document(encoded(resource))
     try:
         for operation in operations:
-            known = _OPERATIONS.get(operation["op"])
-            if known is None:
+            apply = _OPERATIONS.get(operation["op"])
+            if apply is None:
                 raise PatchError(f"Unexpected kind: {operation['op']}")
-            known(document, operation)
+            apply(document, operation)
         patched = closed(document.root)
     except RecursionError:
         raise ApplyError("JSON Patch: the patched document is nested too deeply") from None
@@ -67,7 +67,7 @@ def apply_json_patch(patches: Iterable[Value], resource: Body) -> Body:
 
 
 def _holds_operation(value: Value) -> bool:
-    """Report whether another operation stands in the value of one."""
+    """Report whether the value of an operation contains another operation."""
     if isinstance(value, Struct):
         inside = value.type.name == _OPERATION_TYPE
         return inside or any(map(_holds_operation, value.fields.values()))
@@ -77,7 +77,7 @@ def _holds_operation(value: Value) -> bool:
 
 
 def _holds_object(value: Value) -> bool:
-    """Report whether an `Object…{…}` stands in a list or a map."""
+    """Report whether a list or a map contains an `Object…{…}`."""
     if isinstance(value, Struct):
         return True
     if isinstance(value, dict):
@@ -128,7 +128,7 @@ class _Document(Document):
         return super().find(path) if path else (None, "")
 
     def get(self, container: Container, key: str) -> Json:
-        """A member; None for a key that is not there. Raises `PatchError` for no index."""
+        """A member; None for a missing key. Raises `PatchError` for an invalid index."""
         if isinstance(container, dict):
             return container.get(key)
         return container[place_of(container, key)]
@@ -143,7 +143,7 @@ class _Document(Document):
             raise PatchError(f"Unable to remove nonexistent key: {key}: {MISSING_VALUE}")
 
     def copied(self, value: Json) -> Json:
-        """A value once more; raises `PatchError` where copies grow beyond bounds."""
+        """A copy of a value; raises `PatchError` where copies grow beyond bounds."""
         self._left -= 1
         if self._left < 0:
             raise PatchError(f"the copies of a patch make more than {_MOST_COPIED} values")
@@ -190,10 +190,10 @@ def _tested(document: _Document, operation: Body) -> None:
         missing = f"test operation does not apply: is missing path: {path}"
         container, key = located(document.find(path), missing)
         with Reraise(f"error in test for path: '{path}': ", PatchError, PatchError):
-            found = document.get(container, key)
+            value = document.get(container, key)
     else:
-        found = document.root
-    if not equal(found, wanted):
+        value = document.root
+    if not equal(value, wanted):
         raise _TestFailedError(f"testing value {path} failed: test failed")
 
 

@@ -113,8 +113,8 @@ def equal_fold(first: str, second: str) -> bool:
 def replace(budget: Budget, text: str, old: str, new: str, count: float) -> str:
     """Replaces so many occurrences of a text; all of them where the number is negative."""
     most = max(-1, truncate_to_int64(count))
-    found = text.count(old)
-    made = found if most < 0 else min(found, most)
+    matches = text.count(old)
+    made = matches if most < 0 else min(matches, most)
     budget.take(len(text) + made * len(new), "replace()")
     return text.replace(old, new, most)
 

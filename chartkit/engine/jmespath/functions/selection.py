@@ -46,8 +46,8 @@ def plain_list(value: Json) -> list[Json]:
 
 
 def _wrong_go_type(value: Json, wanted: type) -> CrashError:
-    found = f"interface {{}} is {_GO_TYPES[value.__class__]}, not {_GO_TYPES[wanted]}"
-    return CrashError(f"interface conversion: {found}")
+    mismatch = f"interface {{}} is {_GO_TYPES[value.__class__]}, not {_GO_TYPES[wanted]}"
+    return CrashError(f"interface conversion: {mismatch}")
 
 
 def as_text(value: Json) -> str | None:
@@ -261,7 +261,7 @@ def _kind(key: Json) -> Callable[[Json], bool]:
     if is_number(key):
         return is_number
     if isinstance(key, str):
-        return lambda found: isinstance(found, str)
+        return lambda value: isinstance(value, str)
     raise FunctionError("invalid type, must be number of string")
 
 

@@ -101,7 +101,7 @@ class StructLiteral(Node):
 
 
 class FoldKind(Enum):
-    """The kind of a macro that goes through a list or map, by what it comes to."""
+    """The kind of a macro that goes through a list or map."""
 
     ALL = auto()
     ANY = auto()

@@ -82,7 +82,7 @@ class ClusterHost(Host):
         return {"apiVersion": api_version, "kind": f"{kind}List", "items": items}
 
     def _kind_there(self, api_version: str, resource: str) -> str:
-        """The kind of the objects of a resource; raises `CelError` where there is none."""
+        """The kind of the objects of a resource; raises `CelError` for an unknown resource."""
         kind = self._cluster.kind_served(api_version, resource)
         if kind is not None:
             return kind
@@ -92,8 +92,8 @@ class ClusterHost(Host):
 
     def post_resource(self, api_version: str, resource: str, namespace: str, body: Body, /) -> Body:
         root = f"/apis/{api_version}" if "/" in api_version else f"/api/{api_version}"
-        place = f"/namespaces/{namespace}" if namespace else ""
-        path = f"{root}{place}/{resource}"
+        inside = f"/namespaces/{namespace}" if namespace else ""
+        path = f"{root}{inside}/{resource}"
         recorded = self._world.mocks.recorded("POST", path)
         if recorded is not None and isinstance(recorded.body, dict):
             return recorded.body
@@ -179,12 +179,12 @@ class ClusterHost(Host):
 def _selected(body: Body, labels: Mapping[str, str]) -> bool:
     metadata = body.get("metadata")
     own = metadata.get("labels") if isinstance(metadata, dict) else None
-    found = own if isinstance(own, dict) else {}
-    return all(found.get(key) == value for key, value in labels.items())
+    actual = own if isinstance(own, dict) else {}
+    return all(actual.get(key) == value for key, value in labels.items())
 
 
 def _decoded(body: bytes) -> Json:
-    """The first JSON value of a body, as Kyverno takes it; None where there is none."""
+    """The first JSON value of a body, as Kyverno takes it; None for an empty body."""
     try:
         return parse_first(body.decode("utf-8", "replace"))
     except JsonError:

@@ -85,7 +85,7 @@ def overloads(
     code: Mapping[str, Implementation], *, cost: Cost | None = None, work: Work | None = None
 ) -> tuple[Overload, ...]:
     """Declare overloads by their signatures, all of one cost and work."""
-    return tuple(overload(each, cost=cost, work=work)(code[each]) for each in code)
+    return tuple(overload(signature, cost=cost, work=work)(code[signature]) for signature in code)
 
 
 def declared(namespace: Mapping[str, object]) -> tuple[Overload, ...]:
@@ -233,7 +233,7 @@ class Environment:
             self,
             name=name or self.name,
             variables=MappingProxyType({**self.variables, **(variables or {})}),
-            structs=MappingProxyType({**self.structs, **{each.name: each for each in structs}}),
+            structs=MappingProxyType({**self.structs, **{type_.name: type_ for type_ in structs}}),
         )
 
 
@@ -246,15 +246,15 @@ def environment(
     structs: dict[str, StructType] = {}
     variables: dict[str, Variable] = {}
     for library in libraries:
-        for each in library.overloads:
-            overloads.setdefault(each.function, {})[each.id] = each
+        for overload in library.overloads:
+            overloads.setdefault(overload.function, {})[overload.id] = overload
         macros.update({(m.function, m.receiver, m.arguments): m for m in library.macros})
         structs.update({struct_type.name: struct_type for struct_type in library.structs})
         variables.update(library.variables)
     return Environment(
         name,
         MappingProxyType(
-            {name: Function(name, tuple(each.values())) for name, each in overloads.items()}
+            {name: Function(name, tuple(table.values())) for name, table in overloads.items()}
         ),
         MappingProxyType(macros),
         MappingProxyType(structs),

@@ -153,7 +153,7 @@ class _Written:
             if macro is not None:
                 called = "" if macro.target is not None else macro.function
                 waiting += [] if macro.target is None else [macro.target]
-            # The offset of a call is that of its parenthesis.
+            # A call has the offset of its parenthesis.
             start = min(start, node.offset - (len(called) if called.isidentifier() else 0))
             waiting += parts(node)
         return start
@@ -185,32 +185,32 @@ class _Tree:
         held = None if error is not None else value
         return Part(text, start, held, error, path, self._variable(expr), parts=parts)
 
-    def parts(self, expr: Expr, trace: Trace, scope: _Scope, told: set[str]) -> Iterator[Part]:
-        """Yield the part that a node is; those inside of it if it has no value of its own."""
+    def parts(self, expr: Expr, trace: Trace, scope: _Scope, seen: set[str]) -> Iterator[Part]:
+        """Yield the part of a node, or the parts inside it if it has no value of its own."""
         if expr.id in self._constants:
             return
         if expr.id not in trace:
             for inner in self._written(expr):
-                yield from self.parts(inner, trace, scope, told)
+                yield from self.parts(inner, trace, scope, seen)
             return
         if self._left <= 0 or self._depth >= _DEEPEST:
             return
         text = self.written.text(expr)
-        if text in told:
+        if text in seen:
             return
-        told.add(text)
+        seen.add(text)
         self._left -= 1
         self._depth += 1
         value = trace[expr.id]
-        inside = tuple(self._inside(expr, trace, scope, told))
+        inside = tuple(self._inside(expr, trace, scope, seen))
         self._depth -= 1
         if isinstance(expr, Ident) and expr.name in scope and not isinstance(value, dict | list):
             return
         yield self.part(expr, value, self._path(expr, trace, scope), inside)
 
-    def _inside(self, expr: Expr, trace: Trace, scope: _Scope, told: set[str]) -> Iterator[Part]:
+    def _inside(self, expr: Expr, trace: Trace, scope: _Scope, seen: set[str]) -> Iterator[Part]:
         if isinstance(expr, Comprehension):
-            yield from self._macro(expr, trace, scope, told)
+            yield from self._macro(expr, trace, scope, seen)
             return
         inner: Iterable[Expr]
         if isinstance(expr, Call) and expr.function in _JUNCTIONS:
@@ -219,8 +219,8 @@ class _Tree:
             inner = self._below(expr, isinstance(trace.get(expr.id), CelError), trace)
         else:
             inner = self._written(expr)
-        for each in inner:
-            yield from self.parts(each, trace, scope, told)
+        for part in inner:
+            yield from self.parts(part, trace, scope, seen)
 
     def _operands(self, expr: Expr, function: str) -> Iterator[Expr]:
         """Yield the operands of a chain of one operator."""
@@ -233,17 +233,17 @@ class _Tree:
     def _below(self, expr: Expr, failed: bool, trace: Trace) -> list[Expr]:
         """Return the parts of a chain of selections that are not selections themselves; of a chain
         without value its last part that has one, too."""
-        found: list[Expr] = []
+        parts: list[Expr] = []
         while self._is_chain(expr) and not isinstance(expr, Ident):
             if isinstance(expr, Select):
                 expr = expr.operand
             else:
                 assert isinstance(expr, Call)
-                found += [key for key in expr.args[1:] if not isinstance(key, Literal)]
+                parts += [key for key in expr.args[1:] if not isinstance(key, Literal)]
                 expr = expr.args[0]
             if failed and not isinstance(trace.get(expr.id), CelError):
-                return [expr, *found]
-        return found if isinstance(expr, Ident) else [expr, *found]
+                return [expr, *parts]
+        return parts if isinstance(expr, Ident) else [expr, *parts]
 
     def _is_chain(self, expr: Expr) -> bool:
         return isinstance(expr, Ident | Select) or (
@@ -260,15 +260,15 @@ class _Tree:
         return macro.args if macro.target is None else (macro.target, *macro.args)
 
     def _macro(
-        self, expr: Comprehension, trace: Trace, scope: _Scope, told: set[str]
+        self, expr: Comprehension, trace: Trace, scope: _Scope, seen: set[str]
     ) -> Iterator[Part]:
         shape = shape_of(expr)
         if shape is not None and shape.kind is FoldKind.BIND:
             path = self._path(expr.accu_init, trace, scope)
-            yield from self.parts(expr.accu_init, trace, scope, told)
-            yield from self.parts(expr.result, trace, {**scope, expr.accu_var: path}, told)
+            yield from self.parts(expr.accu_init, trace, scope, seen)
+            yield from self.parts(expr.result, trace, {**scope, expr.accu_var: path}, seen)
             return
-        yield from self.parts(expr.iter_range, trace, scope, told)
+        yield from self.parts(expr.iter_range, trace, scope, seen)
         condition = None if shape is None else shape.predicate or shape.value
         if shape is None or condition is None:
             return
@@ -306,7 +306,7 @@ class _Tree:
         return expr.field if is_variable and isinstance(expr, Select) else ""
 
     def _path(self, expr: Expr, trace: Trace, scope: _Scope) -> FieldPath | None:
-        """Return the path of a node's value, or the one that it would have."""
+        """The path that a node's value has, or would have."""
         value = trace.get(expr.id)
         if isinstance(value, OptionalValue):
             value = value.value if value.present else None
@@ -344,10 +344,10 @@ def _deciding(kind: FoldKind, value: Value, conditions: Sequence[Value]) -> list
     if kind is FoldKind.MAP or (kind is FoldKind.LIST and not value):
         return list(range(len(conditions)))
     wanted = kind is not FoldKind.ALL
-    found = [at for at, held in enumerate(conditions) if held is wanted]
+    deciding = [at for at, held in enumerate(conditions) if held is wanted]
     if kind is FoldKind.LIST:
-        return found
-    return found or ([] if kind is FoldKind.ALL else list(range(len(conditions))))
+        return deciding
+    return deciding or ([] if kind is FoldKind.ALL else list(range(len(conditions))))
 
 
 _OPERATORS: Final = {
@@ -379,7 +379,7 @@ class Example:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A function, operator or macro: how it is written, what it does, examples of it."""
+    """A function, operator or macro: its notation, its meaning and examples."""
 
     name: str
     signatures: tuple[str, ...]
@@ -397,7 +397,7 @@ class Section:
 
 
 def sections(libraries: Iterable[Library]) -> tuple[Section, ...]:
-    """Libraries as they are documented; those with nothing that an author writes are left out."""
+    """Libraries as they are documented; those without anything for authors are left out."""
     made = map(_section, libraries)
     return tuple(section for section in made if section.entries)
 
@@ -431,7 +431,7 @@ def _entries(library: Library, documented: Body) -> Iterator[Entry]:
     for name, macros in _grouped((macro.function, macro) for macro in library.macros):
         texts = [documented.get(macro.usage, {}) for macro in macros]
         yield _entry(name, [macro.usage for macro in macros], texts)
-    for name, overloads in _grouped((each.function, each) for each in library.overloads):
+    for name, overloads in _grouped((item.function, item) for item in library.overloads):
         # Some functions are only what macros expand to.
         if name in _OPERATORS or not ("@" in name or name.startswith("__")):
             texts = [_text_of(overload, documented) for overload in overloads]
@@ -439,10 +439,10 @@ def _entries(library: Library, documented: Body) -> Iterator[Entry]:
 
 
 def _grouped(pairs: Iterable[tuple[str, _Declared]]) -> list[tuple[str, list[_Declared]]]:
-    found: dict[str, list[_Declared]] = {}
+    groups: dict[str, list[_Declared]] = {}
     for name, declared in pairs:
-        found.setdefault(name, []).append(declared)
-    return list(found.items())
+        groups.setdefault(name, []).append(declared)
+    return list(groups.items())
 
 
 def _text_of(overload: Overload, documented: Body) -> Body:

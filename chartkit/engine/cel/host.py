@@ -26,7 +26,7 @@ class Host:
     def get_resource(
         self, api_version: str, resource: str, _namespace: str, name: str, /
     ) -> Body | None:
-        """An object of the cluster; None where it is not there."""
+        """An object of the cluster; None if it does not exist."""
         raise CelError(f"no cluster to ask for {resource} ({api_version}) {name}")
 
     def list_resources(
@@ -38,7 +38,7 @@ class Host:
     def post_resource(
         self, api_version: str, resource: str, _namespace: str, _body: Body, /
     ) -> Body:
-        """Return the API's answer to an object that is sent to it."""
+        """The API's answer to a posted object."""
         raise CelError(f"no cluster to send {resource} ({api_version}) to")
 
     def plural(self, api_version: str, kind: str, /) -> str:

@@ -172,9 +172,9 @@ def _types(text: str) -> tuple[Type, ...]:
 
 def parse_type(text: str) -> Type:
     """The type of a text; raises `ValueError` for one that nothing declares."""
-    known = _TYPES.get(text)
-    if known is not None:
-        return known
+    type_ = _TYPES.get(text)
+    if type_ is not None:
+        return type_
     name, parenthesis, inner = text.partition("(")
     if not parenthesis or name not in _GENERIC:
         raise ValueError(f"not a declared type: {text}")

@@ -44,16 +44,16 @@ def kinds_matched(
     As an API server does it: a rule with a wildcard among its groups or versions names none, and
     resources with a wildcard and subresources are passed over.
     """
-    if any(_ANY in each for each in (*groups, *versions)):
+    if any(_ANY in name for name in (*groups, *versions)):
         return ()
-    found: set[GroupVersionKind] = set()
+    kinds: set[GroupVersionKind] = set()
     for group in sorted(groups):
         for version in sorted(versions):
             for resource in sorted(resources):
                 kind = _by_resource().get((group, version, resource))
-                if kind is not None and len(found) < MOST_KINDS:
-                    found.add(kind)
-    return tuple(sorted(found))
+                if kind is not None and len(kinds) < MOST_KINDS:
+                    kinds.add(kind)
+    return tuple(sorted(kinds))
 
 
 def own_kind(api_version: str, resource: str) -> GroupVersionKind | None:
@@ -86,19 +86,19 @@ def shape_of(kind: GroupVersionKind) -> Shape | None:
     name = type_of_kind(kind)
     if name is None:
         return None
-    found: dict[str, StructType] = {}
+    structs: dict[str, StructType] = {}
     waiting = [name]
     while waiting:
         below = waiting.pop()
-        if below not in found:
-            found[below] = _struct(below)
-            waiting += _structs_of((found[below].fields or {}).values())
-    return Shape(struct(name), tuple(found.values()))
+        if below not in structs:
+            structs[below] = _struct(below)
+            waiting += _structs_of((structs[below].fields or {}).values())
+    return Shape(struct(name), tuple(structs.values()))
 
 
 @cache
 def _struct(name: str) -> StructType:
-    fields = {field: _type(each.type) for field, each in fields_of(name).items()}
+    fields = {field: _type(entry.type) for field, entry in fields_of(name).items()}
     return declared(struct(name), fields)
 
 
@@ -112,8 +112,8 @@ def _type(text: str) -> Type:
 
 def _structs_of(types: Iterable[Type]) -> list[str]:
     names = []
-    for each in types:
-        inner = each
+    for type_ in types:
+        inner = type_
         while inner.parameters:
             inner = inner.parameters[-1]
         if inner.kind is TypeKind.STRUCT:
@@ -153,8 +153,8 @@ def misspelt(program: Program, kinds: Iterable[GroupVersionKind]) -> tuple[KindI
     """
     if not any(name in program.source for name in _OBJECTS):
         return ()
-    found = ((kind, _undefined(program, kind)) for kind in kinds)
-    return tuple(KindIssues(kind, issues) for kind, issues in found if issues)
+    by_kind = ((kind, _undefined(program, kind)) for kind in kinds)
+    return tuple(KindIssues(kind, issues) for kind, issues in by_kind if issues)
 
 
 @lru_cache(maxsize=4096)
@@ -198,20 +198,20 @@ _NONE: Final = (0.0, "")
 def meant_kind(group: str, kind: str) -> str | None:
     """Return the kind that a misspelt name probably means in a group; None for a kind of the group,
     a name like none of its kinds, and groups that are not Kubernetes' own. `*`: any group."""
-    return _meant(kind, [each.kind for each in known_kinds() if group in ("*", each.group)])
+    return _meant(kind, [other.kind for other in known_kinds() if group in ("*", other.group)])
 
 
 @lru_cache(maxsize=1024)
 def meant_resource(groups: tuple[str, ...], resource: str) -> str | None:
     """Return the resource (`pods`) that a misspelt name probably means in some groups."""
-    known = [resource_name(each.kind) for each in known_kinds() if each.group in groups]
-    return _meant(resource, known)
+    resources = [resource_name(kind.kind) for kind in known_kinds() if kind.group in groups]
+    return _meant(resource, resources)
 
 
 SETTLED: Final = frozenset(
     ("", "apps", "autoscaling", "batch", "extensions", "networking.k8s.io", "policy")
 ) | {"rbac.authorization.k8s.io"}
-"""Groups whose kinds and versions are those of the table, in every Kubernetes that there is."""
+"""Groups with exactly the table's kinds and versions in every release of Kubernetes."""
 _YOUNG: Final = frozenset(("IPAddress", "ServiceCIDR"))
 
 
@@ -236,17 +236,17 @@ def kinds_called(resource: str) -> tuple[GroupVersionKind, ...]:
     return tuple(kind for kind in known_kinds() if resource_name(kind.kind) == resource)
 
 
-def _meant(name: str, known: list[str]) -> str | None:
-    if name in known or "*" in name or "?" in name:
+def _meant(name: str, names: list[str]) -> str | None:
+    if name in names or "*" in name or "?" in name:
         return None
     ratio, meant = max(
-        ((_ratio(name.lower(), each.lower()), each) for each in known), default=_NONE
+        ((_ratio(name.lower(), other.lower()), other) for other in names), default=_NONE
     )
     return meant if ratio >= _LIKE and not _differ_in_words(name, meant) else None
 
 
 def _differ_in_words(name: str, other: str) -> bool:
-    """Report whether two names of kinds differ in a whole word, as those of custom kinds do:
+    """Report whether two names of kinds differ in a whole word, as names of custom kinds do:
     `CiliumNetworkPolicy`, `VerticalPodAutoscaler`."""
     words, others = (_WORD.findall(text) for text in (name, other))
     if len(words) == len(others):

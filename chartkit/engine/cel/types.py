@@ -97,7 +97,7 @@ def optional_of(value: Type) -> Type:
 
 
 def opaque(name: str, *parameters: Type) -> Type:
-    """A named type whose values only functions can look into."""
+    """A named type with values that only functions can look into."""
     return Type(TypeKind.OPAQUE, name, parameters)
 
 

@@ -96,7 +96,7 @@ _MISSING = object()
 
 
 class KeyedMap(dict[Value, Value]):
-    """A map whose keys need not be texts.
+    """A map with keys of any type.
 
     Python holds `1`, `1u`, `1.0` and `true` for one key and takes no list for one; in a map that
     an expression makes each is a key of its own. A list or map is the same key as itself only. What
@@ -147,27 +147,27 @@ class KeyedMap(dict[Value, Value]):
 
     def get(self, key: Value, default: Value = None) -> Value:
         """The value under the very key."""
-        found = self._entries.get(_place(key))
-        return default if found is None else found[1]
+        entry = self._entries.get(_place(key))
+        return default if entry is None else entry[1]
 
     def pop(self, key: Value, default: Value = None) -> Value:
-        """The value under the very key, which goes."""
-        found = self._entries.pop(_place(key), None)
-        return default if found is None else found[1]
+        """Remove and return the value under the very key."""
+        entry = self._entries.pop(_place(key), None)
+        return default if entry is None else entry[1]
 
     def find(self, key: Value, default: Value) -> Value:
-        """The value under a key; where a number is none, under one of its value."""
+        """The value under a key; a number that is not a key finds an equal number."""
         if key != key:
             return default
         for place in (_place(key), *_other_places(key)):
-            found = self._entries.get(place)
-            if found is not None:
-                return found[1]
+            entry = self._entries.get(place)
+            if entry is not None:
+                return entry[1]
         return default
 
 
 def _place(key: Value) -> Hashable:
-    """Return a key that equal map keys share."""
+    """The key that equal map keys share."""
     kind = key.__class__
     if kind in _KEYS:
         return (kind, key) if key == key else (kind, id(key))
@@ -213,9 +213,9 @@ _BY_CLASS: dict[type, Type] = {
 
 def type_of(value: Value) -> Type:
     """The runtime type of a value, as `type(value)` gives it: without parameters."""
-    known = _BY_CLASS.get(value.__class__)
-    if known is not None:
-        return known
+    type_ = _BY_CLASS.get(value.__class__)
+    if type_ is not None:
+        return type_
     if isinstance(value, Opaque):
         return value.cel_type
     if isinstance(value, Struct):
@@ -277,7 +277,7 @@ class _Comparison:
         self._pairs: dict[tuple[int, int], tuple[Value, Value]] = {}
 
     def composed(self, left: Value, right: Value) -> bool:
-        """Report whether two values, the first of which has members, are equal."""
+        """Report whether two values are equal, the first of which has members."""
         if left.__class__ is not OptionalValue:
             pair = id(left), id(right)
             if pair in self._pairs:
@@ -310,7 +310,7 @@ class _Comparison:
         if isinstance(left, KeyedMap) or isinstance(right, KeyedMap):
             keyed = right if isinstance(right, KeyedMap) else KeyedMap(right.items())
             return all(
-                (found := keyed.find(key, _MISSING)) is not _MISSING and self._members(value, found)
+                (other := keyed.find(key, _MISSING)) is not _MISSING and self._members(value, other)
                 for key, value in left.items()
             )
         return all(key in right and self._members(value, right[key]) for key, value in left.items())

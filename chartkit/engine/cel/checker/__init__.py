@@ -57,9 +57,9 @@ def _visited(parsed: Parsed, environment: Environment) -> Visitor:
         visitor.visit(parsed.root)
         if visitor.variables.open:
             close = visitor.variables.close
-            for node, found in visitor.types.items():
-                if found.parameters or found.kind is TypeKind.PARAMETER:
-                    visitor.types[node] = close(found)
+            for node, type_ in visitor.types.items():
+                if type_.parameters or type_.kind is TypeKind.PARAMETER:
+                    visitor.types[node] = close(type_)
     except TypeTooLargeError:
         raise CelCompileError(parsed.source, [Issue("a type has too many parts")]) from None
     except RecursionError:

@@ -61,7 +61,7 @@ class UndefinedField(Issue):
 
 
 class OutputTypeError(CelCompileError):
-    """An expression has another type than its place asks for.
+    """An expression does not have the type that its context requires.
 
     The message is Kubernetes'; callers with another wording have `expected` and `actual`.
     """
@@ -80,14 +80,14 @@ NO_CONSTANT: Final = object()
 
 def variable_name(checked: Checked, expr: Expr) -> str | None:
     """The variable that a node is as a whole; None where it is not one. A leading dot stays."""
-    found = checked.names.get(expr.id)
-    if found is not None and expr.__class__ in (Ident, Select):
-        return found
+    name = checked.names.get(expr.id)
+    if name is not None and expr.__class__ in (Ident, Select):
+        return name
     return expr.name if expr.__class__ is Ident else None
 
 
 def constant_named(checked: Checked, environment: Environment, expr: Expr) -> Value:
-    """Return the constant of a name: a type or a library's value; else `NO_CONSTANT`.
+    """The constant of a name: a type or a library's value; else `NO_CONSTANT`.
 
     Raises `CelError` for a name whose value is a type, but which the environment does not know as
     one: cel-go makes no program of it, even where it is a macro's own variable.

@@ -37,7 +37,7 @@ class Resolution:
 
 @dataclass(slots=True)
 class Signatures:
-    """The overloads of a function by the way they are called, and what calls came to so far."""
+    """The overloads of a function by the way they are called, and the resolutions so far."""
 
     name: str
     members: tuple[Candidate, ...]
@@ -69,7 +69,7 @@ class Tables:
 
 
 def tables_of(environment: Environment) -> Tables:
-    """Return the tables of an environment, made when they are first needed."""
+    """The tables of an environment, made when they are first needed."""
     tables: Tables | None = environment.of_environment.get(Tables)
     if tables is None:
         tables = environment.of_environment[Tables] = _tables(environment)
@@ -79,11 +79,11 @@ def tables_of(environment: Environment) -> Tables:
 def _tables(environment: Environment) -> Tables:
     functions = environment.of_functions.get(Signatures)
     if functions is None:
-        functions = {each.name: _signatures(each) for each in environment.functions.values()}
+        functions = {item.name: _signatures(item) for item in environment.functions.values()}
         environment.of_functions[Signatures] = functions
     names = (*environment.variables, *environment.structs)
     # Below a type that takes any field every name is a type.
-    open_types = {each.name for each in environment.structs.values() if each.fields is None}
+    open_types = {struct.name for struct in environment.structs.values() if struct.fields is None}
     dotted = frozenset(name.partition(".")[0] for name in names if "." in name) | open_types
     return Tables(environment, functions, dotted)
 
@@ -104,10 +104,10 @@ def _variables(overload: Overload) -> tuple[str, ...]:
     names: dict[str, None] = {}
     pending = [overload.returns, *overload.parameters]
     while pending:
-        each = pending.pop(0)
-        if each.kind is TypeKind.PARAMETER:
-            names[each.name] = None
-        pending.extend(each.parameters)
+        type_ = pending.pop(0)
+        if type_.kind is TypeKind.PARAMETER:
+            names[type_.name] = None
+        pending.extend(type_.parameters)
     return tuple(names)
 
 
@@ -140,8 +140,8 @@ class Scopes:
         return self._global(bare, is_hidden=local is not None)
 
     def _global(self, name: str, *, is_hidden: bool) -> tuple[str, Type] | None:
-        found = self._tables.global_type(name)
-        return None if found is None else (f".{name}" if is_hidden else name, found)
+        type_ = self._tables.global_type(name)
+        return None if type_ is None else (f".{name}" if is_hidden else name, type_)
 
     def find_qualified(self, select: Select) -> tuple[str, Type] | None:
         """The variable whose name is the whole of `a.b.c`; None where it selects fields."""
@@ -158,9 +158,9 @@ class Scopes:
 
     def _find_local(self, name: str) -> Type | None:
         for scope in reversed(self._local):
-            found = scope.get(name)
-            if found is not None:
-                return found
+            type_ = scope.get(name)
+            if type_ is not None:
+                return type_
         return None
 
 
@@ -171,10 +171,10 @@ def resolve_overloads(
     matches."""
     closed = not variables.open or all(map(is_closed, arguments))
     if closed:
-        known = signatures.known.get((member, arguments))
-        if known is not None:
-            variables.made += known.variables
-            return known
+        cached = signatures.known.get((member, arguments))
+        if cached is not None:
+            variables.made += cached.variables
+            return cached
     before = variables.made
     ids, returns = _match(signatures, member, arguments, variables)
     resolution = Resolution(ids, returns, variables.made - before)
@@ -198,19 +198,19 @@ def _match(
         variables.made += len(candidate.variables)
         if _differ(kinds, candidate.kinds):
             continue
-        found = _try(candidate, arguments, variables, first)
-        if found is None:
+        result = _try(candidate, arguments, variables, first)
+        if result is None:
             continue
         ids.append(candidate.overload.id)
         if returns is None:
-            returns = found
-        elif not returns.is_dynamic and not is_same(found, returns):
+            returns = result
+        elif not returns.is_dynamic and not is_same(result, returns):
             returns = DYN
     return tuple(ids), returns or ERROR
 
 
 def _differ(kinds: Sequence[TypeKind | None], wanted: Sequence[TypeKind | None]) -> bool:
-    """Report whether a glance shows that the arguments are not those of an overload."""
+    """Report whether the kinds alone show that an overload does not accept the arguments."""
     if len(kinds) != len(wanted):
         return True
     for kind, other in zip(kinds, wanted, strict=True):
@@ -243,4 +243,4 @@ def _renamed(value: Type, fresh: dict[str, Type]) -> Type:
         return fresh[value.name]
     if not value.parameters:
         return value
-    return Type(value.kind, value.name, tuple(_renamed(each, fresh) for each in value.parameters))
+    return Type(value.kind, value.name, tuple(_renamed(part, fresh) for part in value.parameters))

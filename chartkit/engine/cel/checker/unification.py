@@ -34,7 +34,7 @@ _STEPS = 2_000
 
 
 class TypeTooLargeError(Exception):
-    """A type with so many parts that no author means it."""
+    """A type with more parts than any author intends."""
 
 
 def check_size(value: Type) -> None:
@@ -64,7 +64,7 @@ def is_same(first: Type, second: Type) -> bool:
 
 
 def plain_kinds(values: Sequence[Type]) -> tuple[TypeKind | None, ...]:
-    """Return the kinds of types that rule most overloads of a call out."""
+    """The kinds of types, which rule out most overloads of a call."""
     return tuple(value.kind if value.kind in _PLAIN else None for value in values)
 
 
@@ -76,7 +76,7 @@ def is_closed(value: Type) -> bool:
 
 
 def most_general(first: Type, second: Type) -> Type:
-    """The more general of two types of which one is assignable to the other."""
+    """The more general of two types, one of which is assignable to the other."""
     return first if _is_as_general(first, second) else second
 
 
@@ -97,7 +97,7 @@ def _is_as_general(first: Type, second: Type) -> bool:
 
 
 class Variables:
-    """The type variables of one expression: those that were made, and what they are bound to.
+    """The type variables of one expression and the types that they are bound to.
 
     open: whether a type of the expression may still have a variable in it; while none has, nothing
     needs to be replaced.
@@ -119,11 +119,11 @@ class Variables:
         return parameter(f"_var{self.made - 1}")
 
     def resolve(self, value: Type) -> Type:
-        """The type as far as it is known by now."""
+        """The type as far as it is known so far."""
         return self.replaced(value) if self.open else value
 
     def close(self, value: Type) -> Type:
-        """The type with everything that is still not known being dyn."""
+        """The type with dyn for everything that is still unknown."""
         return self.replaced(value, DYN) if self.open else value
 
     def replaced(self, value: Type, free: Type | None = None) -> Type:
@@ -175,8 +175,8 @@ class Variables:
             return True
         kind, other = source.kind, target.kind
         if other is TypeKind.PARAMETER:
-            valid, known = self._binds(source, target)
-            if valid or known:
+            valid, bound = self._binds(source, target)
+            if valid or bound:
                 return valid
         if kind is TypeKind.PARAMETER:
             return self._binds(target, source)[0]

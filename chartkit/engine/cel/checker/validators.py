@@ -34,7 +34,7 @@ WATCHED = frozenset({*_EVALUATED, _MATCHES, _FORMAT})
 def validate_calls(
     checked: Checked, environment: Environment, calls: Sequence[Call]
 ) -> Iterator[Issue]:
-    """Complains about literal arguments that have no value.
+    """Complain about literal arguments that have no value.
 
     Format strings are read in every environment, the others where its options ask for it.
     """
@@ -64,7 +64,7 @@ def _is_valid(checked: Checked, environment: Environment, call: Call, patterns: 
         return not isinstance(literal.value, str) or _is_regex(literal.value, patterns)
     kind = checked.types[literal.id].kind
     overloads = environment.functions[call.function].overloads
-    overload = next((each for each in overloads if each.parameters[0].kind is kind), None)
+    overload = next((item for item in overloads if item.parameters[0].kind is kind), None)
     if overload is None:
         # `null` may stand for a timestamp, but no function takes it.
         return False
@@ -86,7 +86,7 @@ def _is_regex(pattern: str, patterns: Patterns) -> bool:
 def validate_literals(
     checked: Checked, literals: Sequence[ListLiteral | MapLiteral]
 ) -> Iterator[Issue]:
-    """Complains about list and map literals whose members differ in their types."""
+    """Complain about list and map literals with members of different types."""
     for literal in literals:
         breaking = _optional_dynamic(checked, literal)
         if breaking is not None:
@@ -116,20 +116,20 @@ def _optional_dynamic(checked: Checked, literal: ListLiteral | MapLiteral) -> Ex
         optional = [literal.elements[position] for position in sorted(literal.optional_indices)]
     else:
         optional = [entry.value for entry in literal.entries if entry.optional]
-    return next((each for each in optional if not checked.types[each.id].parameters), None)
+    return next((member for member in optional if not checked.types[member.id].parameters), None)
 
 
 def _type(checked: Checked, expr: Expr, optional: bool) -> Type:
-    found = checked.types[expr.id]
-    return found.parameters[0] if optional else found
+    type_ = checked.types[expr.id]
+    return type_.parameters[0] if optional else type_
 
 
 def _differing(members: Sequence[tuple[Expr, Type]]) -> Iterator[Issue]:
-    for expr, found in members[1:]:
+    for expr, actual in members[1:]:
         expected = members[0][1]
-        if found is not expected and not is_same(expected, found):
+        if actual is not expected and not is_same(expected, actual):
             yield Issue(
-                f"expected type '{format_type(expected)}' but found '{format_type(found)}'",
+                f"expected type '{format_type(expected)}' but found '{format_type(actual)}'",
                 expr.offset,
             )
 
@@ -200,24 +200,24 @@ def _check_clause(clause: str, argument: Expr, types: Mapping[int, Type]) -> Non
     wrong = _unprintable(argument, types) if clause == "s" else argument
     if wrong is None:
         return
-    found = types[wrong.id]
-    kind = found.parameters[0].kind if found.kind is TypeKind.WRAPPER else found.kind
+    given = types[wrong.id]
+    kind = given.parameters[0].kind if given.kind is TypeKind.WRAPPER else given.kind
     if kind not in _KINDS[clause]:
-        text = f"error during formatting: {ONLY[clause]}, was given {type_name(found)}"
+        text = f"error during formatting: {ONLY[clause]}, was given {type_name(given)}"
         raise _FormatError(text, wrong)
 
 
 def _unprintable(expr: Expr, types: Mapping[int, Type]) -> Expr | None:
-    """The part of an argument that has no text, looking into literals; None if there is none."""
+    """The part of an argument, or of a literal in it, that has no text; None if all have one."""
     pending = [expr]
     while pending:
-        each = pending.pop()
-        found = types[each.id]
-        if found.kind is not TypeKind.WRAPPER and found.kind not in _STRING_KINDS:
-            return each
-        if isinstance(each, ListLiteral):
-            pending.extend(reversed(each.elements))
-        elif isinstance(each, MapLiteral):
-            for entry in reversed(each.entries):
+        part = pending.pop()
+        type_ = types[part.id]
+        if type_.kind is not TypeKind.WRAPPER and type_.kind not in _STRING_KINDS:
+            return part
+        if isinstance(part, ListLiteral):
+            pending.extend(reversed(part.elements))
+        elif isinstance(part, MapLiteral):
+            for entry in reversed(part.entries):
                 pending += (entry.value, entry.key)
     return None

@@ -65,9 +65,9 @@ class Visitor:
 
     def visit(self, expr: ast.Expr) -> Type:
         """The type of the node, which is filed under its id."""
-        found = _VISITS[expr.__class__](self, expr)
-        self.types[expr.id] = found
-        return found
+        type_ = _VISITS[expr.__class__](self, expr)
+        self.types[expr.id] = type_
+        return type_
 
     def _complain(self, offset: int, message: str) -> None:
         self.issues.append(Issue(message, offset))
@@ -86,17 +86,17 @@ class Visitor:
         return type_of(expr.value)
 
     def _ident(self, expr: ast.Ident) -> Type:
-        found = self._scopes.find(expr.name)
-        if found is None:
+        variable = self._scopes.find(expr.name)
+        if variable is None:
             return self._undeclared(expr, expr.name)
-        self.names[expr.id], known = found
-        return known
+        self.names[expr.id], type_ = variable
+        return type_
 
     def _select(self, expr: ast.Select) -> Type:
-        found = self._scopes.find_qualified(expr)
-        if found is not None:
-            self.names[expr.id], known = found
-            return known
+        variable = self._scopes.find_qualified(expr)
+        if variable is not None:
+            self.names[expr.id], type_ = variable
+            return type_
         selected = self._select_field(expr, expr.operand, expr.field, optional=False)
         return BOOL if expr.test_only else self.variables.resolve(selected)
 
@@ -130,8 +130,8 @@ class Visitor:
             return ERROR
         if declared.fields is None:
             return DYN
-        found = declared.fields.get(field)
-        if found is None:
+        type_ = declared.fields.get(field)
+        if type_ is None:
             near = nearest(field, declared.fields, 1)
             self.issues.append(
                 UndefinedField(
@@ -139,7 +139,7 @@ class Visitor:
                 )
             )
             return ERROR
-        return found
+        return type_
 
     def _call(self, expr: ast.Call) -> Type:
         function = expr.function
@@ -154,17 +154,17 @@ class Visitor:
         if function not in self._watched:
             return self._resolve_call(expr)
         self._formats += function == FORMAT
-        found = self._resolve_call(expr)
+        type_ = self._resolve_call(expr)
         self._formats -= function == FORMAT
         self.calls.append(expr)
-        return found
+        return type_
 
     def _resolve_call(self, expr: ast.Call) -> Type:
         visits, types = _VISITS, self.types
         arguments = []
-        for each in expr.args:
-            types[each.id] = found = visits[each.__class__](self, each)
-            arguments.append(found)
+        for argument in expr.args:
+            types[argument.id] = type_ = visits[argument.__class__](self, argument)
+            arguments.append(type_)
         functions, name = self._tables.functions, expr.function
         if expr.target is None:
             signatures = functions.get(name) or functions.get(name.removeprefix("."))
@@ -191,9 +191,9 @@ class Visitor:
         if signatures.name in ("_&&_", "_||_"):
             # `&&` and `||`: what is wrong with an operand is said at the operand.
             right = True
-            for each, found in zip(expr.args, arguments, strict=True):
-                if not self.variables.assign(found, BOOL):
-                    self._mismatch(each, BOOL, found)
+            for operand, type_ in zip(expr.args, arguments, strict=True):
+                if not self.variables.assign(type_, BOOL):
+                    self._mismatch(operand, BOOL, type_)
                     right = False
             if right:
                 self.overloads[expr.id] = (signatures.globals[0].overload.id,)
@@ -211,11 +211,11 @@ class Visitor:
 
     def _list(self, expr: ast.ListLiteral) -> Type:
         element: Type | None = None
-        for position, each in enumerate(expr.elements):
-            found = self.visit(each)
+        for position, member in enumerate(expr.elements):
+            type_ = self.visit(member)
             if position in expr.optional_indices:
-                found = self._unwrap_entry(each, found)
-            element = self._joined(element, found)
+                type_ = self._unwrap_entry(member, type_)
+            element = self._joined(element, type_)
         if not self._formats:
             self.literals.append(expr)
         return list_of(element or self.variables.make())
@@ -225,68 +225,68 @@ class Visitor:
         value: Type | None = None
         for entry in expr.entries:
             key = self._joined(key, self.visit(entry.key))
-            found = self.visit(entry.value)
+            type_ = self.visit(entry.value)
             if entry.optional:
-                found = self._unwrap_entry(entry.value, found)
-            value = self._joined(value, found)
+                type_ = self._unwrap_entry(entry.value, type_)
+            value = self._joined(value, type_)
         if not self._formats:
             self.literals.append(expr)
         # Both variables are made, in this order, for an empty map.
-        found = map_of(key or self.variables.make(), value or self.variables.make())
-        check_size(found)
-        return found
+        type_ = map_of(key or self.variables.make(), value or self.variables.make())
+        check_size(type_)
+        return type_
 
-    def _unwrap_entry(self, expr: ast.Expr, found: Type) -> Type:
+    def _unwrap_entry(self, expr: ast.Expr, given: Type) -> Type:
         """Return the type of an entry after `?`; only optionals may follow it."""
-        inner, optional = _unwrapped(found)
+        inner, optional = _unwrapped(given)
         if not optional and not inner.is_dynamic:
             self._mismatch(expr, optional_of(inner), inner)
         return inner
 
-    def _joined(self, before: Type | None, found: Type) -> Type:
+    def _joined(self, before: Type | None, given: Type) -> Type:
         """The type of the members of a literal so far; mixed ones are dyn."""
-        if before is None or before is found:
-            return found
-        if self.variables.assign(before, found):
-            return most_general(before, found)
+        if before is None or before is given:
+            return given
+        if self.variables.assign(before, given):
+            return most_general(before, given)
         return DYN
 
     def _struct(self, expr: ast.StructLiteral) -> Type:
-        name, found = self._literal_of(expr)
+        name, type_ = self._literal_of(expr)
         if name is None:
             return self._undeclared(expr, expr.name)
         for entry in expr.fields:
             self._field(entry, name)
-        return found
+        return type_
 
     def _literal_of(self, expr: ast.StructLiteral) -> tuple[str | None, Type]:
         """The name under which the fields are looked up, and the type of the literal."""
         name = expr.name.removeprefix(".")
         variable = self._tables.environment.variables.get(name)
         if variable is not None and variable.type.kind is TypeKind.TYPE:
-            found = variable.type.parameters[0]
+            type_ = variable.type.parameters[0]
         else:
             declared = self._tables.environment.find_struct(name)
             if declared is None:
                 return None, ERROR
-            found = declared.literal_type or struct(name)
+            type_ = declared.literal_type or struct(name)
         self.names[expr.id] = name
-        message = message_name(found)
+        message = message_name(type_)
         if message is not None:
-            return message, found
-        self._complain(expr.offset, f"'{type_name(found)}' is not a message type")
+            return message, type_
+        self._complain(expr.offset, f"'{type_name(type_)}' is not a message type")
         return name, ERROR
 
     def _field(self, entry: ast.FieldEntry, name: str) -> None:
-        found = self.visit(entry.value)
+        given = self.visit(entry.value)
         wanted = self._field_type(entry.offset, name, entry.field)
         if entry.optional:
-            found = self._unwrap_entry(entry.value, found)
-        if not self.variables.assign(wanted, found):
+            given = self._unwrap_entry(entry.value, given)
+        if not self.variables.assign(wanted, given):
             self._complain(
                 entry.offset,
                 f"expected type of field '{entry.field}' is '{format_type(wanted)}' "
-                f"but provided type is '{format_type(found)}'",
+                f"but provided type is '{format_type(given)}'",
             )
 
     def _comprehension(self, expr: ast.Comprehension) -> Type:
@@ -301,9 +301,9 @@ class Visitor:
         self._assert(expr.loop_condition, BOOL)
         self._assert(expr.loop_step, accumulated)
         self._scopes.leave()
-        found = self.visit(expr.result)
+        type_ = self.visit(expr.result)
         self._scopes.leave()
-        return self.variables.resolve(found)
+        return self.variables.resolve(type_)
 
     def _element_types(self, expr: ast.Comprehension, over: Type) -> tuple[Type, Type]:
         """The types of one or two variables that run over a list or a map."""
@@ -323,9 +323,9 @@ class Visitor:
         return ERROR, ERROR
 
     def _assert(self, expr: ast.Expr, expected: Type) -> None:
-        found = self.visit(expr)
-        if not self.variables.assign(expected, found):
-            self._mismatch(expr, expected, found)
+        given = self.visit(expr)
+        if not self.variables.assign(expected, given):
+            self._mismatch(expr, expected, given)
 
 
 def _unwrapped(value: Type) -> tuple[Type, bool]:

@@ -50,7 +50,7 @@ def _environment(name: str) -> Environment:
     kind = name if name in _rows() else name.removeprefix("n")
     names = _named(kind)
     if kind != name:
-        names = [_NAMESPACED.get(each, each) for each in names]
+        names = [_NAMESPACED.get(short, short) for short in names]
     # The cluster's environment has some of what every kind adds: it counts once.
     libraries = {library.name: library for library in map(_library, names)}
     made = environment(name, tuple(libraries.values()), _OPTIONS.get(kind))
@@ -70,10 +70,10 @@ def _rows() -> Mapping[str, Sequence[str]]:
 
 
 def _named(row: str) -> list[str]:
-    found: list[str] = []
+    names: list[str] = []
     for name in _rows()[row]:
-        found += _named(name[1:]) if name.startswith("@") else [name]
-    return found
+        names += _named(name[1:]) if name.startswith("@") else [name]
+    return names
 
 
 def _library(name: str) -> Library:
@@ -107,10 +107,10 @@ ImageValidatingPolicy over plain JSON. matchimage: expressions over an image's r
 
 
 def declaring(environment: Environment, names: Iterable[str]) -> Environment:
-    """The environment in which the names that it has not are variables of any type.
+    """The environment with a variable of any type for each name that it lacks.
 
-    So is `variables`: its fields are a policy's, and who names it has no policy.
+    `variables` is one of these: its fields belong to a policy, which is unknown here.
     """
-    known = environment.variables.keys() - {"variables"}
-    more = {name: Variable(DYN) for name in names if name not in known}
+    declared = environment.variables.keys() - {"variables"}
+    more = {name: Variable(DYN) for name in names if name not in declared}
     return environment.extend(more) if more else environment

@@ -59,4 +59,4 @@ EXCEPTIONS: Final = Library(
 UNDECLARED_EXCEPTIONS: Final = _variables(
     "kyverno.exceptions", exceptions=types.struct("compiler.Exception")
 )
-"""A kind's whose type nothing declares."""
+"""The variable of kinds that declare no type of exceptions."""

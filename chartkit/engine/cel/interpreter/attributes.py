@@ -24,15 +24,15 @@ KEY_CLASSES: Final = frozenset({str, int, Uint, bool, float})
 
 
 def find(value: Value, key: Value) -> Value:
-    """The member under a key or index, or `MISSING`; raises `CelError` for what is not an index."""
+    """The member under a key or index, or `MISSING`; raises `CelError` for an invalid index."""
     kind = value.__class__
     if kind is dict:
         if key.__class__ is str:
             return value.get(key, MISSING)  # type: ignore[attr-defined]
         return find_key(value, key, MISSING)  # type: ignore[arg-type]
     if kind is list:
-        place = list_index(key)
-        return value[place] if 0 <= place < len(value) else MISSING  # type: ignore[arg-type, index]
+        index = list_index(key)
+        return value[index] if 0 <= index < len(value) else MISSING  # type: ignore[arg-type, index]
     if isinstance(value, dict):
         if isinstance(value, KeyedMap):
             return find_key(value, key, MISSING)
@@ -62,17 +62,17 @@ class _NoFieldOfPatchError(CelError):
 
 
 def member(value: Value, key: Value) -> Value:
-    """The member under a key or index; raises `CelError` where there is none."""
+    """The member under a key or index; raises `CelError` if it is missing."""
     try:
-        found = find(value, key)
+        result = find(value, key)
     except _NoFieldOfPatchError as error:
         raise CelError(f"unsupported indexer: {error.key}") from None
-    if found is MISSING:
+    if result is MISSING:
         if isinstance(value, Struct) and isinstance(key, str) and key in value.unset:
             return value.unset[key]
         reason = "index out of bounds" if value.__class__ is list else "no such key"
         raise CelError(f"{reason}: {show(key)}")
-    return found
+    return result
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +85,7 @@ class Qualifier:
     optional: bool
 
     def value(self, frame: Frame) -> Value:
-        """The key; raises `CelError` for a value that can be none."""
+        """The key; raises `CelError` for a value that cannot be a key."""
         if self.computed is None:
             return self.key
         key = self.computed(frame)
@@ -193,7 +193,7 @@ Selectable: TypeAlias = Attribute | Choice
 
 
 def resolved(selectable: Selectable) -> Step:
-    """The step that resolves an attribute; the frequent kinds without a detour."""
+    """The step that resolves an attribute; frequent kinds have a direct one."""
     if isinstance(selectable, Choice):
         return _chosen(selectable.condition, resolved(selectable.yes), resolved(selectable.no))
     if not selectable.qualifiers:
@@ -214,7 +214,7 @@ def _chosen(condition: Step, yes: Step, no: Step) -> Step:
 
 
 def evaluated(selectable: Selectable) -> Step:
-    """The step that resolves an attribute as an expression of its own, with what that costs."""
+    """The step that resolves an attribute as an expression of its own, and counts its cost."""
     resolve = resolved(selectable)
     if isinstance(selectable, Choice):
         return resolve

@@ -52,7 +52,7 @@ def junction(decisive: bool, left: Step, right: Step) -> Step:
         try:
             value = right(frame)
         except CelError as failure:
-            # The first error is the one that is told.
+            # The first error is the one that is reported.
             raise error or failure from None
         if value is decisive:
             return decisive
@@ -157,8 +157,8 @@ class Planner:
         return None
 
     def _operand(self, expr: ast.Expr, scope: Scope) -> Selectable:
-        found = self._selectable(expr, scope)
-        return Attribute(expr.id, self.plan(expr, scope)) if found is None else found
+        selectable = self._selectable(expr, scope)
+        return Attribute(expr.id, self.plan(expr, scope)) if selectable is None else selectable
 
     def _selected(self, expr: ast.Expr, scope: Scope) -> Selectable:
         assert isinstance(expr, ast.Select)
@@ -278,10 +278,10 @@ class Planner:
         """A fold; its variables are seen in it alone."""
         iter_range = self.plan(expr.iter_range, scope)
         empty = None if expr.kind is None else _EMPTY.get(expr.kind)
-        place, first = self._slot(), self._slot()
+        slot, first = self._slot(), self._slot()
         second = self._slot() if expr.iter_var2 else None
         initial = empty or self.plan(expr.accu_init, scope)
-        accumulator = Local(comprehension.accumulated(place, initial), bool(empty))
+        accumulator = Local(comprehension.accumulated(slot, initial), bool(empty))
         outer = {**scope, expr.accu_var: accumulator}
         inner = {**outer, expr.iter_var: Local(_slot_reader(first))}
         if second is not None:
@@ -292,7 +292,7 @@ class Planner:
         step = self.plan(expr.loop_step, inner)
         return comprehension.Fold(
             iter_range,
-            place,
+            slot,
             first,
             second,
             None if is_endless else self.plan(condition, inner),

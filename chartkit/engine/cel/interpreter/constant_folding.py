@@ -1,7 +1,7 @@
 """Constant folding: values known before any evaluation, and mistakes that prevent a program.
 
 cel-go evaluates conversions of constants, lists and maps of constants, and looks members up in a
-set, when it makes a program; a conversion that fails, or a regular expression that is none, fails
+set, when it makes a program; a conversion that fails, or an invalid regular expression, fails
 there, even in a branch that would never be taken.
 """
 
@@ -50,7 +50,7 @@ class Folded:
 
 
 def fold(checked: Checked, environment: Environment) -> Folded:
-    """Finds the constants; raises `CelCompileError` where cel-go could not make the program."""
+    """Find the constants; raises `CelCompileError` where cel-go could not make the program."""
     folder = _Folder(checked, environment)
     try:
         folder.visit(checked.root)
@@ -97,17 +97,17 @@ class _Folder:
         return False
 
     def list_literal(self, expr: ast.ListLiteral) -> bool:
-        known = [self.visit(element) for element in expr.elements]
-        if not self._optimize or expr.optional_indices or not all(known):
+        constants = [self.visit(element) for element in expr.elements]
+        if not self._optimize or expr.optional_indices or not all(constants):
             return False
         return self._settle(expr, [self._value(element) for element in expr.elements])
 
     def map_literal(self, expr: ast.MapLiteral) -> bool:
-        known = True
+        constant = True
         for entry in expr.entries:
-            known = self.visit(entry.key) and known
-            known = self.visit(entry.value) and known and not entry.optional
-        if not self._optimize or not known:
+            constant = self.visit(entry.key) and constant
+            constant = self.visit(entry.value) and constant and not entry.optional
+        if not self._optimize or not constant:
             return False
         keys = [self._value(entry.key) for entry in expr.entries]
         if not all(key.__class__ in _HASHED for key in keys):
@@ -134,13 +134,13 @@ class _Folder:
 
     def call(self, expr: ast.Call) -> bool:
         function, arguments = function_and_arguments(self._checked, expr)
-        known = [self.visit(argument) for argument in arguments]
-        if self._optimize and function in CONVERSIONS and len(arguments) == 1 and known[0]:
+        constants = [self.visit(argument) for argument in arguments]
+        if self._optimize and function in CONVERSIONS and len(arguments) == 1 and constants[0]:
             args = (self._value(arguments[0]),)
             ids = self._checked.overloads.get(expr.id, ())
             overload = dispatch_for(self._environment, function, ids).find(args)
             return self._settle(expr, overload.implementation(*args))
-        if function == "@in" and self._optimize and known[1]:
+        if function == "@in" and self._optimize and constants[1]:
             members = arguments[1]
             if self._checked.overloads.get(expr.id) != ("in_list",):
                 return False
@@ -150,10 +150,10 @@ class _Folder:
             if isinstance(values, list) and all(value.__class__ in _HASHED for value in values):
                 self.folded.memberships.add(expr.id)
             return False
-        if function in _INDEXING and known[1]:
+        if function in _INDEXING and constants[1]:
             self._check_key(arguments[1])
         has_pattern = function in PATTERNS or (self._optimize and function == "matches")
-        if has_pattern and len(known) > 1 and known[1]:
+        if has_pattern and len(constants) > 1 and constants[1]:
             pattern = self._value(arguments[1])
             if isinstance(pattern, str):
                 self._patterns.read(pattern)
@@ -161,7 +161,7 @@ class _Folder:
 
     def _check_key(self, expr: ast.Expr) -> None:
         key = self._value(expr)
-        # What a variable stands for, such as `json`, is asked when it is read.
+        # The value of a variable, such as `json`, is asked for when it is read.
         read = isinstance(expr, ast.Ident | ast.Select) and key.__class__ is not Type
         opaque = isinstance(key, Opaque) and key.__class__ not in (Duration, Timestamp)
         if key.__class__ not in _HASHED and not read and not opaque:

@@ -75,7 +75,7 @@ _ANYTHING = frozenset({TypeKind.DYN, TypeKind.ANY, TypeKind.PARAMETER})
 
 
 class Dispatch:
-    """The overloads that a call may mean."""
+    """The overloads that a call may refer to."""
 
     __slots__ = ("_by_classes", "_candidates", "_shallow", "_silent", "function")
 
@@ -90,7 +90,7 @@ class Dispatch:
             (overload, tuple(map(_guard_of, types)))
             for overload, types in zip(overloads, parameters, strict=True)
         )
-        self._shallow = not any(_looks_inside(each) for types in parameters for each in types)
+        self._shallow = not any(_looks_inside(type_) for types in parameters for type_ in types)
         self._by_classes: dict[tuple[type, ...], Overload] = {}
 
     def bound(self, arguments: Sequence[Expr]) -> Dispatch:
@@ -99,17 +99,17 @@ class Dispatch:
         if all(overload.bind is None for overload in overloads):
             return self
         made = [
-            each if each.bind is None else replace(each, implementation=each.bind(arguments))
-            for each in overloads
+            item if item.bind is None else replace(item, implementation=item.bind(arguments))
+            for item in overloads
         ]
         return Dispatch(self.function, made)
 
     def silent(self) -> Dispatch:
-        """The same overloads for a call whose error does not say what was called."""
+        """The same overloads for a call with an error that does not name the function."""
         return Dispatch(self.function, [overload for overload, _ in self._candidates], silent=True)
 
     def find(self, args: Sequence[Value]) -> Overload:
-        """The overload for some arguments; raises `CelError` where none takes them."""
+        """The overload for some arguments; raises `CelError` if none accepts them."""
         if not self._shallow:
             return self._search(args)
         classes = tuple(map(type, args))
@@ -147,7 +147,7 @@ def no_overload(function: str, args: Sequence[Value]) -> CelError:
 
 
 def dispatch_for(environment: Environment, function: str, ids: tuple[str, ...]) -> Dispatch:
-    """The overloads that a checked call may mean: the only one, or all of the function's name.
+    """The overloads that a checked call may refer to: the only one, or all of the function.
 
     Where the checker left several open, all of the name are tried, not only those: so does cel-go.
     """
@@ -200,7 +200,7 @@ def _guard_of(type_: Type) -> Guard | None:
 
 
 def _looks_inside(type_: Type) -> bool:
-    """Report whether the check depends on more than the class of the value."""
+    """Report whether the check needs more than the class of the value."""
     if type_.kind is TypeKind.STRUCT:
         return True
     return type_.kind in (TypeKind.LIST, TypeKind.MAP) and any(

@@ -17,7 +17,7 @@ UNKNOWN: Final = object()
 
 
 class Unsupported(Exception):  # noqa: N818 - no error: the closures do as well
-    """There is no generated code for an expression."""
+    """An expression has no generated code."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +87,7 @@ class Writer(ABC):
         return "m"
 
     def known(self, value: Value) -> Code:
-        """The code of a value that is known."""
+        """The code of a known value."""
         kind = value.__class__
         return Code(self.constant(value), kind, value, document=kind in _PLAIN or not value)
 

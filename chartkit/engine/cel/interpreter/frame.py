@@ -127,12 +127,12 @@ class Frame:
         if kind is not list and kind is not dict:
             return 1
         # The value is kept with its size: its identity then stays its own.
-        known = self._sizes.get(id(value))
-        if known is None:
+        sized = self._sizes.get(id(value))
+        if sized is None:
             members = value if kind is list else value.values()  # type: ignore[attr-defined]
             size = 1 + sum(map(self._size, members))  # type: ignore[arg-type]
-            known = self._sizes[id(value)] = (value, size)
-        return known[1]
+            sized = self._sizes[id(value)] = (value, size)
+        return sized[1]
 
 
 _TEXT = 100

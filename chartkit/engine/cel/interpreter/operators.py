@@ -68,7 +68,7 @@ class OptionalPath:
         return OptionalPath(self.base, (*self.fields, field))
 
     def call(self, writer: Writer, function: str, *more: str) -> str:
-        """A call of one of the functions that go such paths."""
+        """A call of one of the functions that follow such paths."""
         return f"{function}({', '.join((self.base.text, writer.constant(self.fields), *more))})"
 
     def code(self, writer: Writer) -> Code:
@@ -77,10 +77,10 @@ class OptionalPath:
 
 
 def optional_path(writer: Writer, expr: Expr, scope: Scope) -> OptionalPath | None:
-    """The path that an expression is; None where nothing in it is optional."""
-    known = writer.checked.types.get(expr.id)
+    """An expression as a path; None if nothing in it is optional."""
+    type_ = writer.checked.types.get(expr.id)
     # What is selected from an optional is optional for the checker; only `[?…]` may be of any type.
-    if not isinstance(expr, Call) and (known is None or known.name != OPTIONAL_TYPE.name):
+    if not isinstance(expr, Call) and (type_ is None or type_.name != OPTIONAL_TYPE.name):
         return None
     if isinstance(expr, Select) and not expr.test_only and expr.id not in writer.checked.names:
         inner = optional_path(writer, expr.operand, scope)
@@ -90,10 +90,10 @@ def optional_path(writer: Writer, expr: Expr, scope: Scope) -> OptionalPath | No
         value = writer.folded.constants.get(key.id)
         if value is None and isinstance(key, Literal):
             value = key.value
-        found = value if value.__class__ in (str, int) else None
-        if found is None:
+        literal = value if value.__class__ in (str, int) else None
+        if literal is None:
             return None
-        field = found
+        field = literal
         inner = optional_path(writer, expr.args[0], scope)
         if inner is None and expr.function != "_[_]":
             inner = OptionalPath(writer.visit(expr.args[0], scope), ())
@@ -141,11 +141,11 @@ def _terms(expr: Expr, function: str) -> list[Expr]:
     terms: list[Expr] = []
     waiting = [expr]
     while waiting:
-        each = waiting.pop()
-        if isinstance(each, Call) and each.function == function:
-            waiting += reversed(each.args)
+        term = waiting.pop()
+        if isinstance(term, Call) and term.function == function:
+            waiting += reversed(term.args)
         else:
-            terms.append(each)
+            terms.append(term)
     return terms
 
 
@@ -155,7 +155,7 @@ def _not(writer: Writer, _expr: Call, args: Arguments, scope: Scope) -> Code:
 
 
 def _conditional(writer: Writer, _expr: Call, args: Arguments, scope: Scope) -> Code:
-    condition, yes, no = (writer.visit(each, scope) for each in args)
+    condition, yes, no = (writer.visit(part, scope) for part in args)
     kind = yes.kind if yes.kind is no.kind else None
     text = f"({yes.text} if {condition.condition} else {no.text})"
     return Code(text, kind, document=yes.document and no.document)
@@ -166,7 +166,7 @@ def _conditional(writer: Writer, _expr: Call, args: Arguments, scope: Scope) -> 
 
 def _equality(negated: bool) -> Emit:
     def emit(writer: Writer, _expr: Call, args: Arguments, scope: Scope) -> Code:
-        left, right = (writer.visit(each, scope) for each in args)
+        left, right = (writer.visit(side, scope) for side in args)
         if left.is_constant and left.constant.__class__ not in _COMPOSED:
             left, right = right, left
         text = _equal(writer, left, right)
@@ -200,7 +200,7 @@ def _equal(writer: Writer, left: Code, right: Code) -> str:
 
 def _ordering(operator: str, function: str) -> Emit:
     def emit(writer: Writer, _expr: Call, args: Arguments, scope: Scope) -> Code:
-        left, right = (writer.visit(each, scope) for each in args)
+        left, right = (writer.visit(side, scope) for side in args)
         if left.kind is right.kind is int:
             writer.weight += 1
             return Code(f"({left.text} {operator} {right.text})", bool)
@@ -242,12 +242,12 @@ def _edge(method: str) -> Emit:
 
 
 def _operand(code: Code) -> str:
-    """The code as something that a method is called of: a number's dot would be its own."""
+    """The code as the target of a method call; a number needs parentheses before the dot."""
     return f"({code.text})" if code.kind is int else code.text
 
 
 def _contains(writer: Writer, _expr: Call, args: Arguments, scope: Scope) -> Code:
-    text, part = (writer.visit(each, scope) for each in args)
+    text, part = (writer.visit(arg, scope) for arg in args)
     length = len(part.constant) if isinstance(part.constant, str) else 100
     writer.weight += ceil(LONG_TEXT / 10) * ceil(length / 10)
     return Code(f"_contains({text.text}, {part.text})", bool)
@@ -264,7 +264,7 @@ def _matches(writer: Writer, _expr: Call, args: Arguments, scope: Scope) -> Code
 
 
 def _sum(writer: Writer, _expr: Call, args: Arguments, scope: Scope) -> Code:
-    left, right = (writer.visit(each, scope) for each in args)
+    left, right = (writer.visit(side, scope) for side in args)
     writer.weight += ceil(LONG_TEXT / 10)
     kind = left.kind if left.kind is right.kind else None
     return Code(f"_plus({left.text}, {right.text})", kind)

@@ -34,7 +34,7 @@ def _undecided(_variables: Mapping[str, Value]) -> Value:
 
 
 class Program:
-    """An expression that parsed, checked, and may be evaluated any number of times."""
+    """A parsed and checked expression, which may be evaluated any number of times."""
 
     __slots__ = ("_exact", "_fast", "_slots", "_traced", "checked", "environment", "folded")
 
@@ -68,7 +68,7 @@ class Program:
         return self.checked.output_type
 
     def evaluate(self, variables: Mapping[str, Value], host: Host = OFFLINE) -> Value:
-        """The value; raises `CelError` where there is none."""
+        """The value; raises `CelError` for an expression without a value."""
         evaluations = _EVALUATIONS.get()
         if evaluations is not None:
             return self._observed(variables, host, evaluations)
@@ -224,7 +224,7 @@ class Generated:
 def generate(
     checked: Checked, environment: Environment, folded: Folded, limit: int
 ) -> Generated | None:
-    """The code of an expression; None where it has none."""
+    """The code of an expression; None if none can be generated."""
     generator = Generator(checked, environment, folded)
     try:
         code = generator.visit(checked.root, {})

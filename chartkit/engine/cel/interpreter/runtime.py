@@ -57,7 +57,7 @@ Meter = list[int]
 
 
 def condition(value: Value) -> bool:
-    """A bool that is one."""
+    """A condition's value, which must be a bool."""
     if value is True or value is False:
         return value
     raise Undecided
@@ -96,8 +96,8 @@ def small(value: Value) -> None:
     elif kind is list or kind is dict:
         if len(value) > LONG_LIST:  # type: ignore[arg-type]
             raise Undecided
-        for each in value if kind is list else value.values():  # type: ignore[attr-defined, union-attr]
-            if each.__class__ in _CONTAINERS:
+        for member in value if kind is list else value.values():  # type: ignore[attr-defined, union-attr]
+            if member.__class__ in _CONTAINERS:
                 raise Undecided
 
 
@@ -164,14 +164,14 @@ def path(value: Value, fields: Fields) -> Value:
 
 def optional_path(value: Value, fields: Fields) -> OptionalValue:
     """`value.?first.?second`."""
-    found = path(value, fields)
-    return NONE if found is MISSING else OptionalValue(True, found)
+    member = path(value, fields)
+    return NONE if member is MISSING else OptionalValue(True, member)
 
 
 def path_or(value: Value, fields: Fields, default: Value) -> Value:
     """`value.?first.?second.orValue(default)`."""
-    found = path(value, fields)
-    return default if found is MISSING else found
+    member = path(value, fields)
+    return default if member is MISSING else member
 
 
 def has_path(value: Value, fields: Fields) -> bool:
@@ -254,7 +254,7 @@ def items(values: Value, meter: Meter, weight: int) -> Iterable[Value]:
 
 
 def charge(meter: Meter, cost: int) -> None:
-    """Takes a cost; raises `Undecided` where the limit may be near."""
+    """Charge a cost; raises `Undecided` where the limit may be near."""
     meter[0] -= cost
     if meter[0] < 0:
         raise Undecided

@@ -29,7 +29,7 @@ def size_of(value: Value) -> int:
 
 
 def traversal(size: int) -> int:
-    """The cost of going through so much."""
+    """The cost of going through a value of a size."""
     return ceil(size * TRAVERSAL)
 
 
@@ -188,26 +188,26 @@ def bounded(size: int, most: int = MAX_SIZE) -> None:
 def bounded_value(value: Value) -> None:
     """Raises `CostLimitExceeded` where a value would be too large if it were written out.
 
-    What stands in many places counts in each: a short expression makes lists that hold one
+    A value that occurs many times counts each time: a short expression makes lists that hold one
     another so often that no one could write them.
     """
     pending = [value]
     members = size = 0
     while pending:
-        each = pending.pop()
-        if isinstance(each, list):
-            members += len(each)
+        part = pending.pop()
+        if isinstance(part, list):
+            members += len(part)
             bounded(members, MAX_WORK)
-            pending += each
-        elif isinstance(each, dict):
-            members += len(each)
+            pending += part
+        elif isinstance(part, dict):
+            members += len(part)
             bounded(members, MAX_WORK)
-            pending += each.values()
-        elif isinstance(each, str | bytes):
-            size += len(each)
+            pending += part.values()
+        elif isinstance(part, str | bytes):
+            size += len(part)
             bounded(size)
-        elif isinstance(each, OptionalValue):
+        elif isinstance(part, OptionalValue):
             members += 1
-            pending.append(each.value)
-        elif isinstance(each, Struct):
-            pending.append(dict(each.fields))
+            pending.append(part.value)
+        elif isinstance(part, Struct):
+            pending.append(dict(part.fields))

@@ -15,7 +15,7 @@ _PLAIN = frozenset({str, bytes, bool, type(None), Type})
 
 
 def _key(value: Value) -> Hashable | None:
-    """Return a key that equal values of simple types share; None if only comparing can tell."""
+    """A key that equal values of simple types share; None for values that must be compared."""
     kind = value.__class__
     if kind in _PLAIN:
         return kind, value
@@ -39,7 +39,7 @@ class Members:
             self.add(value)
 
     def add(self, value: Value) -> None:
-        """One more value."""
+        """Add a value."""
         key = _key(value)
         if key is None:
             self._others.append(value)
@@ -52,7 +52,7 @@ class Members:
         return not self._others
 
     def has(self, value: Value) -> bool:
-        """Report whether an equal value is there; raises `CostLimitExceeded` after very many."""
+        """Report whether there is an equal value; raises `CostLimitExceeded` after very many."""
         key = _key(value)
         if key is not None and key in self._keys:
             return True

@@ -36,7 +36,7 @@ def show(value: Value) -> str:
     if isinstance(value, list):
         return "[" + ", ".join(map(show, value)) + "]"
     if isinstance(value, dict):
-        return "{" + ", ".join(f"{show(key)}: {show(each)}" for key, each in value.items()) + "}"
+        return "{" + ", ".join(f"{show(key)}: {show(item)}" for key, item in value.items()) + "}"
     if isinstance(value, OptionalValue):
         return f"optional({show(value.value)})" if value.present else "optional.none()"
     if isinstance(value, Duration):
@@ -148,7 +148,7 @@ def native_name(value: Value) -> str:
 
 
 def json_of(value: Value) -> Json:
-    """The value as JSON, whole numbers as doubles; raises `CelError` for what JSON has not."""
+    """The value as JSON, whole numbers as doubles; raises `CelError` for what JSON lacks."""
     bounded_value(value)
     return _json(value)
 
@@ -188,7 +188,7 @@ def _special(number: float) -> str:
 
 
 def doubles(value: Json) -> Value:
-    """JSON as Go's decoder gives it: every number a double, but for those that are `Int64`."""
+    """JSON as Go's decoder gives it: every number is a double, except an `Int64`."""
     kind = value.__class__
     if kind is Int64:
         return int(value)

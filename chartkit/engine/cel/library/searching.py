@@ -19,7 +19,7 @@ _STEPS: Final = 300
 """Steps of an automaton that are as much work as one member of a list."""
 
 _LARGE: Final = 48
-"""Instructions of a pattern whose automaton may be too large to be kept."""
+"""Instructions of a pattern with an automaton that may be too large to be kept."""
 
 _SLOWER: Final = 8
 """The factor by which a step is slower without an automaton."""

@@ -10,7 +10,7 @@ from chartkit.engine.cel.errors import Issue
 
 
 class MacroError(Exception):
-    """A macro's arguments are not what it takes."""
+    """A macro does not accept its arguments."""
 
     def __init__(self, issue: Issue) -> None:
         super().__init__(issue.message)

@@ -43,10 +43,10 @@ def parse(source: str, environment: Environment) -> Parsed:
     return Parsed(source, root, reader.macro_calls)
 
 
-def _placeless(message: str, place: str = "-1:0") -> Issue:
+def _placeless(message: str, position: str = "-1:0") -> Issue:
     """An issue about no place, as cel-go prints one: before line and column were counted, and in
     an empty text."""
-    return Issue(f"ERROR: <input>:{place}: {message}")
+    return Issue(f"ERROR: <input>:{position}: {message}")
 
 
 def _failure(source: str, issues: list[Issue]) -> CelCompileError:

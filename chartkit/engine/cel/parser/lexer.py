@@ -1,4 +1,4 @@
-"""The tokens of a CEL expression, the values of its literals, and where a text is none.
+"""The tokens of a CEL expression, the values of its literals, and the errors of a text.
 
 The rules are those of cel-go's grammar: the longest token wins, and a text that begins no token is
 named up to and including the character that spoils it.
@@ -171,8 +171,8 @@ def _content(text: str) -> tuple[str, bool]:
     return body[width:-width].replace("\r\n", "\n").replace("\r", "\n"), raw
 
 
-def _character(found: re.Match[str]) -> str:
-    code, octal, simple = found.groups()
+def _character(escape: re.Match[str]) -> str:
+    code, octal, simple = escape.groups()
     if simple is not None:
         return _SIMPLE[simple]
     number = int(code[1:], 16) if code is not None else int(octal, 8)
@@ -181,8 +181,8 @@ def _character(found: re.Match[str]) -> str:
     return chr(number)
 
 
-def _octet(found: re.Match[str]) -> bytes:
-    code, octal, simple = found.groups()
+def _octet(escape: re.Match[str]) -> bytes:
+    code, octal, simple = escape.groups()
     if simple is not None:
         return _SIMPLE[simple].encode("ascii")
     if code is None:

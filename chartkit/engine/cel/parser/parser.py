@@ -111,7 +111,7 @@ class Reader:
         return root
 
     def _next(self) -> Token:
-        """Takes the token that is read now and goes on to the one behind it."""
+        """Take the current token and advance to the next one."""
         taken = self._token
         self._position += 1
         self._token = self._tokens[self._position]
@@ -137,8 +137,8 @@ class Reader:
         ordered = sorted(expected, key=_ORDER.index) if len(expected) > 1 else expected
         names = [kind if kind.isupper() else f"'{kind}'" for kind in ordered]
         shown = names[0] if len(names) == 1 else f"{{{', '.join(names)}}}"
-        found = "extraneous" if self._behind() in expected else "mismatched"
-        text = f"{found} input {_quoted(self._token.text)} expecting {shown}"
+        problem = "extraneous" if self._behind() in expected else "mismatched"
+        text = f"{problem} input {_quoted(self._token.text)} expecting {shown}"
         return UnexpectedTokenError(text, self._token.offset)
 
     def _begin(self, *expected: str) -> None:
@@ -308,7 +308,7 @@ class Reader:
         return ast.Literal(self.ids.take(), start.offset, value)
 
     def _complain(self, message: str, offset: int) -> ast.Expr:
-        """Notes an issue; what it is about is something of which nothing is known."""
+        """Note an issue; the expression that it is about becomes an unknown one."""
         self.issues.append(Issue(message, offset))
         return ast.Call(self.ids.take(), offset, "", None, ())
 
@@ -320,12 +320,12 @@ class Reader:
         if self._token.kind != lexer.IDENTIFIER:
             raise self._not_viable(start)
         name = self._next()
-        known = len(self.issues)
+        before = len(self.issues)
         called = self._token.kind == "("
         call = self._invocation(dot + name.text, None) if called else None
         if name.text in RESERVED:
             # Of what is called by a reserved name, the arguments are not looked at.
-            del self.issues[known:]
+            del self.issues[before:]
             return self._complain(f"reserved identifier: {name.text}", start.offset)
         return call or ast.Ident(self.ids.take(), name.offset, dot + name.text)
 

@@ -53,7 +53,7 @@ def comments_of(source: str) -> tuple[Comment, ...]:
 
 
 def _counted(tokens: list[Token]) -> list[int | None]:
-    """Return the number of each token in the tree's order, None for those that it has not."""
+    """The number of each token in the tree's order, None for a token that it does not have."""
     numbers: list[int | None] = []
     following = 0
     for index, token in enumerate(tokens):
@@ -178,7 +178,7 @@ class _Attaching:
         return tree.Call(call.function, target, tuple(map(self.expr, call.args)))
 
     def _joined(self, expr: Expr, comments: list[str]) -> Expr:
-        """Visit a part whose own tokens stand between its parts, one each."""
+        """Visit a part with one token of its own between each two of its parts."""
         first = True
 
         def visit(part: Expr) -> Expr:
@@ -245,10 +245,10 @@ def _lift(expr: Expr) -> tuple[_Texts, _Texts, Expr]:
     def change(part: Expr) -> Expr:
         nonlocal leading, loose
         at_start, inside, bare = _lift(part)
-        place = next(places)
-        if place == "first":
+        position = next(places)
+        if position == "first":
             leading, loose = leading + at_start, loose + inside
-        elif place == "item":
+        elif position == "item":
             comments = at_start + inside
             return tree.Commented(bare, comments) if comments else bare
         else:

@@ -108,7 +108,7 @@ def render(document: Document, width: float, indent: int) -> str:
                 if part.grouped and broken and not part.forced:
                     broken = not _fits(width - column, part, pending)
                 depth += part.nested
-                pending += [(depth, broken, each) for each in reversed(part.parts)]
+                pending += [(depth, broken, piece) for piece in reversed(part.parts)]
     return "".join(written)
 
 
@@ -178,8 +178,8 @@ def format_expression(expr: Expr, width: float = WIDTH, indent: int = INDENT) ->
 def unparse(expr: ast.Expr, macro_calls: Mapping[int, ast.MacroCall] = _NO_MACROS) -> str:
     """Return the text of one of the parser's trees on one line, its constants as cel-go has them.
 
-    macro_calls: of `Parsed`, for macros to be as written. A comprehension that is none of these
-    macros is shown as `fold(…)`, which is not CEL. Raises `CelCompileError` for a tree that nests
+    macro_calls: of `Parsed`, for macros to be as written. A comprehension that is not
+    a macro is shown as `fold(…)`, which is not CEL. Raises `CelCompileError` for a tree that nests
     too deep.
     """
     with nesting_limit():
@@ -349,7 +349,7 @@ class _Writer:
     def _braced(self, expr: tree.ListLiteral | tree.MapLiteral | tree.StructLiteral) -> Document:
         match expr:
             case tree.ListLiteral():
-                marks = ("?" if each in expr.optional_indices else "" for each in count())
+                marks = ("?" if index in expr.optional_indices else "" for index in count())
                 return _enclosed("[", self._members(expr.elements, marks), "]")
             case tree.MapLiteral():
                 return _enclosed("{", list(map(self._entry, expr.entries)), "}")

@@ -48,7 +48,7 @@ def nesting_limit(source: str = "") -> Iterator[None]:
 def from_parser(root: ast.Expr, macro_calls: Mapping[int, ast.MacroCall] = _NO_MACROS) -> Expr:
     """Return the author's tree for one of the parser's; macro_calls: of `Parsed`.
 
-    A comprehension that is none of these macros becomes a call of `fold`, which is not CEL.
+    A comprehension that is not a macro becomes a call of `fold`, which is not CEL.
     """
     return _Reading(macro_calls).expr(root)
 

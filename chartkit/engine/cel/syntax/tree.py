@@ -218,24 +218,24 @@ def _terms(operator: str, expr: Expr) -> tuple[Expr, ...]:
 
 def children(expr: Expr) -> tuple[Expr, ...]:
     """Return the parts of an expression, in the order of its text."""
-    found: list[Expr] = []
+    parts: list[Expr] = []
 
     def note(part: Expr) -> Expr:
-        found.append(part)
+        parts.append(part)
         return part
 
     transform(expr, note)
-    return tuple(found)
+    return tuple(parts)
 
 
 def count(expr: Expr, part: Expr) -> int:
-    """Return how often a part is in an expression, itself included."""
-    return 1 if expr == part else sum(count(each, part) for each in children(expr))
+    """The number of times that a part occurs in an expression, itself included."""
+    return 1 if expr == part else sum(count(child, part) for child in children(expr))
 
 
 def replaced(expr: Expr, part: Expr, value: Expr) -> Expr:
     """Return the expression with another value wherever it has a part."""
-    return value if expr == part else transform(expr, lambda each: replaced(each, part, value))
+    return value if expr == part else transform(expr, lambda child: replaced(child, part, value))
 
 
 def transform(expr: Expr, change: Callable[[Expr], Expr]) -> Expr:
@@ -284,7 +284,7 @@ _ESCAPES = {"\a": "a", "\b": "b", "\f": "f", "\n": "n", "\r": "r", "\t": "t", "\
 
 
 def is_field_name(name: str) -> bool:
-    """Report whether a name can stand behind a dot; of reserved words, only four cannot."""
+    """Report whether a name can follow a dot; only four reserved words cannot."""
     return _NAME.fullmatch(name) is not None and name not in KEYWORDS
 
 

@@ -77,7 +77,7 @@ def function(dispatch: Dispatch, certain: bool) -> Call:
     unit = not certain and dispatch.function in UNIT_WHEN_OPEN
 
     def run(frame: TraceFrame, args: tuple[Datum, ...]) -> Datum:
-        values = tuple([each[0] for each in args])
+        values = tuple([arg[0] for arg in args])
         causes = _causes(args)
         for value in values:
             if value is UNKNOWN:
@@ -95,8 +95,8 @@ def function(dispatch: Dispatch, certain: bool) -> Call:
 
 
 def _causes(args: Sequence[Datum]) -> Causes:
-    """Return arguments as causes: those that something of the object decided."""
-    causes = tuple([each for each in args if each[1] is not None or each[2] or each[3]])
+    """The arguments that depend on the object, as causes."""
+    causes = tuple([arg for arg in args if arg[1] is not None or arg[2] or arg[3]])
     return causes[0] if len(causes) == 1 else causes
 
 
@@ -105,12 +105,12 @@ def negation(argument: Step) -> Step:
 
     def run(frame: TraceFrame) -> Datum:
         frame.cost += 1
-        value, path, causes, _, _ = found = argument(frame)
+        value, path, causes, _, _ = datum = argument(frame)
         if value is UNKNOWN:
-            return found
+            return datum
         if value.__class__ is not bool:
-            raise TraceError("no such overload", found)
-        return Datum(not value, None, causes if path is None else found)
+            raise TraceError("no such overload", datum)
+        return Datum(not value, None, causes if path is None else datum)
 
     return run
 
@@ -120,18 +120,18 @@ def comparison(left: Step, right: Step, *, equality: bool) -> Step:
 
     def run(frame: TraceFrame) -> Datum:
         first, second = left(frame), right(frame)
-        one, other = first[0], second[0]
+        value, other = first[0], second[0]
         causes = _causes((first, second))
-        if one is UNKNOWN or other is UNKNOWN:
+        if value is UNKNOWN or other is UNKNOWN:
             return unknown(causes)
-        if one.__class__ in _SCALARS:
+        if value.__class__ in _SCALARS:
             frame.cost += 1
         else:
-            compared(frame, one, other)
+            compared(frame, value, other)
         if not equality:
-            return Datum(not same(one, other), None, causes)
+            return Datum(not same(value, other), None, causes)
         try:
-            return Datum(equal(one, other), None, causes)
+            return Datum(equal(value, other), None, causes)
         except CelError as error:
             raise TraceError(error.message, causes) from None
 
@@ -143,11 +143,11 @@ def comparison_with(left: Step, other: Value, *, equality: bool) -> Step:
 
     def run(frame: TraceFrame) -> Datum:
         frame.cost += 1
-        found = left(frame)
-        value = found[0]
+        datum = left(frame)
+        value = datum[0]
         if value is UNKNOWN:
-            return found
-        causes = found if found[1] is not None else found[2]
+            return datum
+        causes = datum if datum[1] is not None else datum[2]
         return _new(Datum, (same(value, other) is equality, None, causes, None, None))
 
     return run
@@ -164,8 +164,8 @@ def step(call: Call, arguments: Sequence[Step]) -> Step:
 
 def special(name: str, call: Call) -> Call:
     """Return a call that knows where the parts of a function's value come from."""
-    known = _SPECIAL.get(name)
-    return call if known is None else known(call)
+    wrap = _SPECIAL.get(name)
+    return call if wrap is None else wrap(call)
 
 
 def _sum(call: Call) -> Call:
@@ -182,16 +182,16 @@ def _sum(call: Call) -> Call:
 
 
 def _rearranged(call: Call) -> Call:
-    """Lists that have the elements of another one in other places."""
+    """Lists that have the elements of another one in another order."""
 
     def run(frame: TraceFrame, args: tuple[Datum, ...]) -> Datum:
         result = call(frame, args)
         if not isinstance(result.value, list) or not is_list(args[0]):
             return result
-        known: dict[object, Datum] = {}
-        for each in elements(args[0]):
-            known.setdefault(_mark(each.value), each)
-        members = [known.get(_mark(value)) or Datum(value, None, args) for value in result.value]
+        by_mark: dict[object, Datum] = {}
+        for element in elements(args[0]):
+            by_mark.setdefault(_mark(element.value), element)
+        members = [by_mark.get(_mark(value)) or Datum(value, None, args) for value in result.value]
         return listed(members, extent_of(args[0]))
 
     return run
@@ -208,12 +208,12 @@ def _flattened(call: Call) -> Call:
             return result
         members: list[Datum] = []
         extents = [extent_of(args[0])]
-        for each in elements(args[0]):
-            if is_list(each):
-                members += elements(each)
-                extents.append(extent_of(each))
+        for element in elements(args[0]):
+            if is_list(element):
+                members += elements(element)
+                extents.append(extent_of(element))
             else:
-                members.append(each)
+                members.append(element)
         return listed(members, together(*extents))
 
     return run
@@ -232,18 +232,18 @@ def _kept(call: Call) -> Call:
 def _end(at: int) -> Callable[[Call], Call]:
     """The first or last element of a list."""
 
-    def known(call: Call) -> Call:
+    def traced(call: Call) -> Call:
         def run(frame: TraceFrame, args: tuple[Datum, ...]) -> Datum:
             result = call(frame, args)
             if not isinstance(result.value, OptionalValue) or not result.value.present:
                 return result
-            found = elements(args[0])[at]._replace(value=result.value)
+            element = elements(args[0])[at]._replace(value=result.value)
             extent = args[0].extent
-            return found if extent is None else because(found, extent.lacking)
+            return element if extent is None else because(element, extent.lacking)
 
         return run
 
-    return known
+    return traced
 
 
 _SPECIAL: Final[dict[str, Callable[[Call], Call]]] = {

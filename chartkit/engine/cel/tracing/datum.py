@@ -26,7 +26,7 @@ class Read(NamedTuple):
 
 
 class Guard(NamedTuple):
-    """Causes that led to the others, such as those of a condition: named after them."""
+    """Causes that led to the others, such as a condition's: named after them."""
 
     causes: Causes
 
@@ -72,7 +72,7 @@ class Entries(Protocol):
     """The values of a map, with their provenance."""
 
     def get(self, key: str, /) -> Datum | None:
-        """Return the value under a key; None if it has no provenance of its own."""
+        """The value under a key; None if it has no provenance of its own."""
         ...
 
 
@@ -92,7 +92,7 @@ class Datum(NamedTuple):
 
     @property
     def is_constant(self) -> bool:
-        """Return true if nothing of the object decided the value."""
+        """Report whether the value does not depend on the object."""
         return self.path is None and not self.causes and not self.members
 
 
@@ -122,7 +122,7 @@ NOTHING: Final = Datum(None)
 
 
 def unknown(*causes: Causes) -> Datum:
-    """Return an unknown value."""
+    """An unknown value with its causes."""
     return Datum(UNKNOWN, None, causes)
 
 
@@ -150,8 +150,8 @@ def together(*extents: Extent) -> Extent:
 def listed(members: Sequence[Datum], extent: Extent) -> Datum:
     """Return a list that an expression made of values with a provenance."""
     values = [member[0] for member in members]
-    known = all(value is not UNKNOWN for value in values)
-    return Datum(values if known else UNKNOWN, None, Whole(members, extent), members, extent)
+    certain = all(value is not UNKNOWN for value in values)
+    return Datum(values if certain else UNKNOWN, None, Whole(members, extent), members, extent)
 
 
 _new: Final = tuple.__new__
@@ -196,9 +196,9 @@ def chain(base: Step, keys: Sequence[Key], path: FieldPath, default: Datum | Non
         if isinstance(members, Sequence) or datum.value.__class__ is OptionalValue:
             members = None
         if len(keys) == 1 and members is not None and not keys[0][1]:
-            found = members.get(keys[0][0])
-            if found is not None:
-                return found if default is None else or_constant(found, default)
+            member = members.get(keys[0][0])
+            if member is not None:
+                return member if default is None else or_constant(member, default)
         for at, (key, optional) in enumerate(keys, 1):
             datum = child(datum, key, path[at:], optional=optional)
         return datum if default is None else or_constant(datum, default)
@@ -221,14 +221,14 @@ def presence(base: Step, field: str) -> Step:
 
     def run(frame: TraceFrame) -> Datum:
         frame.cost += 1
-        found = child(base(frame), field, optional=True)
-        if found.value is UNKNOWN:
-            return found
-        there = bool(found.value.present)  # type: ignore[attr-defined]
-        if found.path is None:
-            return Datum(there, None, found.causes)
-        read = Datum(there, None, Read(found.path, presence=there))
-        return because(read, found.causes) if found.causes else read
+        member = child(base(frame), field, optional=True)
+        if member.value is UNKNOWN:
+            return member
+        there = bool(member.value.present)  # type: ignore[attr-defined]
+        if member.path is None:
+            return Datum(there, None, member.causes)
+        read = Datum(there, None, Read(member.path, presence=there))
+        return because(read, member.causes) if member.causes else read
 
     return run
 
@@ -252,43 +252,43 @@ def child(
         if not value.present:
             return Datum(NONE, path if path is None else (*path, *_steps(key)), causes)
         value = value.value
-    found = None if members is None else _member(members, key)
-    if found is None:
+    member = None if members is None else _member(members, key)
+    if member is None:
         if value is UNKNOWN:
             return unknown(datum, why)
-        found = _selected(Datum(value, path, causes), key, rest, optional)
+        member = _selected(Datum(value, path, causes), key, rest, optional)
     elif extent is not None and extent.lacking:
         why = (why, extent.lacking)
     if why:
-        found = because(found, why)
-    if not optional or found.value is UNKNOWN or found.value.__class__ is OptionalValue:
-        return found
-    return found._replace(value=OptionalValue(True, found.value))
+        member = because(member, why)
+    if not optional or member.value is UNKNOWN or member.value.__class__ is OptionalValue:
+        return member
+    return member._replace(value=OptionalValue(True, member.value))
 
 
 def _member(members: Sequence[Datum] | Entries, key: Value) -> Datum | None:
-    """Return a member of what an expression made; None if it has no provenance of its own."""
+    """A member of a list or map that an expression made; None without its own provenance."""
     if not isinstance(members, Sequence):
         return members.get(key) if isinstance(key, str) else None
     if isinstance(key, int) and key.__class__ is int and 0 <= key < len(members):
-        found: Datum = members[key]
-        return found
+        member: Datum = members[key]
+        return member
     return None
 
 
 def _selected(datum: Datum, key: Value, rest: FieldPath, optional: bool) -> Datum:
-    """Return a member of a value that is known."""
+    """A member of a known value."""
     value, path, causes, _, _ = datum
     try:
         steps = (list_index(key),) if value.__class__ is list else _steps(key)
-        found = find(value, key)
+        member = find(value, key)
     except CelError as error:
         raise TraceError(error.message, datum) from None
     place = None if path is None or not steps else (*path, *steps)
     if place is None or not isinstance(value, dict | list):
         place, causes = None, datum
-    if found is not MISSING:
-        return Datum(found, place, causes)
+    if member is not MISSING:
+        return Datum(member, place, causes)
     if optional:
         return Datum(NONE, place, causes)
     if isinstance(value, Struct) and isinstance(key, str) and key in value.unset:
@@ -300,7 +300,7 @@ def _selected(datum: Datum, key: Value, rest: FieldPath, optional: bool) -> Datu
 
 
 def _steps(key: Value) -> FieldPath:
-    """Return the step of a key in a JSON object; none for what is not a string."""
+    """The step of a key in a JSON object; none for a key that is not a string."""
     return (key,) if isinstance(key, str) else ()
 
 
@@ -316,8 +316,8 @@ def elements(datum: Datum) -> Sequence[Datum]:
         return members
     assert isinstance(value, list)
     if path is None:
-        return [_new(Datum, (each, None, causes, None, None)) for each in value]
-    return [_new(Datum, (each, (*path, at), causes, None, None)) for at, each in enumerate(value)]
+        return [_new(Datum, (item, None, causes, None, None)) for item in value]
+    return [_new(Datum, (item, (*path, at), causes, None, None)) for at, item in enumerate(value)]
 
 
 def keys(datum: Datum) -> list[Datum]:
@@ -331,11 +331,11 @@ def entries(datum: Datum) -> list[tuple[Datum, Datum]]:
     """Return the keys and values of a map with their provenance."""
     value, path, causes, members, _ = datum
     assert isinstance(value, dict)
-    known = None if isinstance(members, Sequence) else members
-    found = []
+    provenance = None if isinstance(members, Sequence) else members
+    pairs = []
     for key in value:
-        own = known.get(key) if isinstance(key, str) and known is not None else None
-        place = (*path, key) if path is not None and isinstance(key, str) else None
-        each = Datum(value[key], place, causes) if own is None else own
-        found.append((Datum(key, place, causes), each))
-    return found
+        own = provenance.get(key) if isinstance(key, str) and provenance is not None else None
+        inner = (*path, key) if path is not None and isinstance(key, str) else None
+        member = Datum(value[key], inner, causes) if own is None else own
+        pairs.append((Datum(key, inner, causes), member))
+    return pairs

@@ -43,12 +43,12 @@ class Loop(NamedTuple):
     def elements(self, frame: TraceFrame, items: Datum) -> list[tuple[Datum, Datum]]:
         """Return the values of the variables in each round."""
         if is_list(items):
-            found = elements(items)
-            frame.cost += len(found)
+            members = elements(items)
+            frame.cost += len(members)
             frame.check()
             if self.second is None:
-                return [(each, each) for each in found]
-            return [(Datum(at), each) for at, each in enumerate(found)]
+                return [(member, member) for member in members]
+            return [(Datum(at), member) for at, member in enumerate(members)]
         if not isinstance(items.value, dict):
             raise TraceError(f"got '{go_type(items.value)}', expected iterable type", items)
         frame.cost += len(items.value)
@@ -58,7 +58,7 @@ class Loop(NamedTuple):
         return entries(items)
 
     def round(self, frame: TraceFrame, element: tuple[Datum, Datum]) -> None:
-        """Give the variables the values of one round."""
+        """Set the variables to the values of one round."""
         frame.cost += 1
         frame.check()
         frame.locals[self.first] = element[0]
@@ -80,20 +80,20 @@ class _Rounds:
         self.errors: list[TraceError] = []
         for element in loop.elements(frame, items):
             loop.round(frame, element)
-            found = attempt(condition, frame)
-            if isinstance(found, TraceError):
-                self.errors.append(found)
-            elif found.value is True or found.value is False:
-                results, asked = self._by_value[found.value]
-                results.append(found)
+            datum = attempt(condition, frame)
+            if isinstance(datum, TraceError):
+                self.errors.append(datum)
+            elif datum.value is True or datum.value is False:
+                results, asked = self._by_value[datum.value]
+                results.append(datum)
                 asked.append(element[1])
-            elif found.value is UNKNOWN:
-                self.doubtful.append(found)
+            elif datum.value is UNKNOWN:
+                self.doubtful.append(datum)
             else:
-                self.errors.append(TraceError("no such overload", found))
+                self.errors.append(TraceError("no such overload", datum))
 
     def count(self, value: bool) -> int:
-        """Return how many results have a value."""
+        """The number of results that have a value."""
         return len(self._by_value[value][0])
 
     def causes(self, value: bool) -> Each:
@@ -105,11 +105,11 @@ class _Rounds:
         return Absence(extent_of(items).lacking, self.causes(False))
 
     def in_doubt(self, items: Datum) -> Datum:
-        """Return the result of rounds of which some have no value; raises the first error."""
+        """The result of rounds, some of which have no value; raises the first error."""
         if not self.doubtful:
             causes = tuple([error.causes for error in self.errors])
             raise TraceError(self.errors[0].message, causes)
-        # One of several: nobody knows which.
+        # One of several: which one is unknown.
         only = len(self.doubtful) + len(self.errors) == 1
         return unknown(self.doubtful[0] if only else items)
 
@@ -221,9 +221,9 @@ def bound(place: int, value: Step, result: Step) -> Step:
     """`cel.bind(x, value, result)`; place: of the variable in `TraceFrame.locals`."""
 
     def run(frame: TraceFrame) -> Datum:
-        found = attempt(value, frame)
+        datum = attempt(value, frame)
         # An error counts where the variable is read.
-        frame.locals[place] = unknown(found.causes) if isinstance(found, TraceError) else found
+        frame.locals[place] = unknown(datum.causes) if isinstance(datum, TraceError) else datum
         return result(frame)
 
     return run

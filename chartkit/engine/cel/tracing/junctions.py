@@ -107,7 +107,7 @@ class _Reads:
                 waiting.append((part.causes, True))
             elif (id(part), is_condition) not in self._seen:
                 self._seen.add((id(part), is_condition))
-                waiting += [(each, is_condition) for each in reversed(_parts(part))]
+                waiting += [(cause, is_condition) for cause in reversed(_parts(part))]
 
     def _add(self, path: FieldPath, is_condition: bool, presence: bool = False) -> None:
         reads = self.conditions if is_condition else self.direct
@@ -116,7 +116,7 @@ class _Reads:
 
 
 def _decisive(causes: Causes) -> Causes:
-    """Return the causes of a value that has no path: those of conditions if they alone decided."""
+    """The causes of a value without a path: the conditions' if they alone decided."""
     if isinstance(causes, Guard):
         return causes.causes
     if causes.__class__ is tuple and Guard in map(type, causes):
@@ -125,7 +125,7 @@ def _decisive(causes: Causes) -> Causes:
 
 
 def _parts(causes: Causes) -> Sequence[Causes]:
-    """Return what a node of causes consists of."""
+    """The parts of a node of causes."""
     if isinstance(causes, Each):
         pairs = zip(causes.results, causes.elements, strict=True)
         return [result if tells(result) else element for result, element in pairs]
@@ -172,7 +172,7 @@ def tells(causes: Causes) -> bool:
 
 
 def _speaks(causes: Causes) -> bool:
-    """Report whether there are other causes than those of conditions."""
+    """Report whether there are causes besides the conditions'."""
     if causes.__class__ is tuple:
         return any(_speaks(cause) for cause in causes)  # type: ignore[arg-type]
     return causes.__class__ is not Guard and tells(causes)
@@ -202,7 +202,7 @@ _NO_OVERLOAD = "no such overload"
 
 
 def attempt(step: Step, frame: TraceFrame) -> Datum | TraceError:
-    """Return a part's value, or why it has none; what nothing absorbs is no `TraceError`."""
+    """A part's value, or its `TraceError`; errors that nothing absorbs are raised."""
     try:
         return step(frame)
     except TraceError as error:
@@ -248,7 +248,7 @@ def disjunction(left: Step, right: Step, *, left_first: bool = False) -> Step:
 
 
 def _joined(first: Datum | TraceError, second: Datum | TraceError, decisive: bool) -> Datum:
-    """Return the value of a junction that one decisive operand makes decisive."""
+    """The value of a junction that a decisive operand decides."""
     operands = (first, second)
     deciding = [each for each in operands if isinstance(each, Datum) and each.value is decisive]
     if deciding:
@@ -256,7 +256,7 @@ def _joined(first: Datum | TraceError, second: Datum | TraceError, decisive: boo
     for operand in operands:
         if isinstance(operand, TraceError):
             raise operand.with_traceback(None)
-    values = tuple([each for each in operands if isinstance(each, Datum)])
+    values = tuple([operand for operand in operands if isinstance(operand, Datum)])
     open_ = [value for value in values if value.value is UNKNOWN]
     if open_:
         return unknown(*open_)
@@ -266,7 +266,7 @@ def _joined(first: Datum | TraceError, second: Datum | TraceError, decisive: boo
 
 
 def is_guard(expr: ast.Expr) -> bool:
-    """Report whether an operand of `||` is of the form "there is no such field"."""
+    """Report whether an operand of `||` has the form "there is no such field"."""
     if not isinstance(expr, ast.Call) or expr.function != "!_":
         return False
     asked = expr.args[0]
@@ -296,13 +296,13 @@ def _chosen(why: Causes, chosen: Datum) -> Datum | None:
     itself, or the value is empty and takes its place; else None."""
     if not isinstance(why, Read | Datum) or not why.path:
         return None
-    place, present = why.path, isinstance(why, Read) and why.presence
+    path, present = why.path, isinstance(why, Read) and why.presence
     if isinstance(why, Datum) and why.causes:
         return None
     if chosen.path is not None:
-        return chosen if chosen.path[: len(place)] == place else None
+        return chosen if chosen.path[: len(path)] == path else None
     stands = chosen.is_constant and not chosen.value and not present
-    return Datum(chosen.value, place) if stands else None
+    return Datum(chosen.value, path) if stands else None
 
 
 def otherwise(unwraps: bool, left: Step, right: Step) -> Step:
@@ -357,10 +357,10 @@ def membership(
         result = call(frame, searched, container)
         key, held, path = searched.value, container.value, container.path
         if isinstance(held, dict) and isinstance(key, str) and path is not None:
-            place = Read((*path, key), presence=result.value is True)
-            return Datum(result.value, None, (place, Guard((container.causes, searched))))
+            read = Read((*path, key), presence=result.value is True)
+            return Datum(result.value, None, (read, Guard((container.causes, searched))))
         if result.value is True and isinstance(held, list) and not container.is_constant:
-            where = [each for each in elements(container) if same(each.value, key)]
+            where = [element for element in elements(container) if same(element.value, key)]
             return Datum(True, None, (*where, searched))
         return result
 

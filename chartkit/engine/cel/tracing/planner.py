@@ -56,14 +56,14 @@ def list_of_steps(elements: Sequence[Step], optional: frozenset[int]) -> Step:
         members: list[Datum] = []
         causes: list[Causes] = []
         for index, element in enumerate(elements):
-            found = element(frame)
+            datum = element(frame)
             if index in optional:
-                causes.append(found)
-                present = _opened(found)
+                causes.append(datum)
+                present = _opened(datum)
                 if present is None:
                     continue
-                found = present
-            members.append(found)
+                datum = present
+            members.append(datum)
         return listed(members, Extent(lacking=tuple(causes)))
 
     return run
@@ -77,9 +77,9 @@ def map_of_steps(entries: Sequence[tuple[Step, Step, bool]]) -> Step:
         members: dict[str, Datum] = {}
         causes: list[Causes] = []
         for key_step, value_step, optional in entries:
-            key, found = key_step(frame), value_step(frame)
-            causes += [key, found]
-            present = _opened(found) if optional else found
+            key, datum = key_step(frame), value_step(frame)
+            causes += [key, datum]
+            present = _opened(datum) if optional else datum
             if present is None:
                 values.pop(key.value, None)
                 continue
@@ -89,24 +89,24 @@ def map_of_steps(entries: Sequence[tuple[Step, Step, bool]]) -> Step:
                 values = keyed(values, key.value)
             values[key.value] = present.value
             members[str(key.value)] = present
-        known = None if isinstance(values, KeyedMap) else members
-        return Datum(values, None, tuple(causes), known)
+        entries_ = None if isinstance(values, KeyedMap) else members
+        return Datum(values, None, tuple(causes), entries_)
 
     return run
 
 
-def _opened(found: Datum) -> Datum | None:
+def _opened(datum: Datum) -> Datum | None:
     """Return the value in an optional; None if it is absent. Raises `TraceError`."""
-    value = found.value
+    value = datum.value
     if value is UNKNOWN:
-        return found
+        return datum
     if value.__class__ is not OptionalValue:
-        raise TraceError("cannot initialize an optional part from a value", found)
-    return found._replace(value=value.value) if value.present else None
+        raise TraceError("cannot initialize an optional part from a value", datum)
+    return datum._replace(value=value.value) if value.present else None
 
 
 def opaque(parts: Sequence[Step]) -> Step:
-    """Return the step of a value whose parts alone are known."""
+    """The step of a value of which only the parts are known."""
     return lambda frame: unknown(*[part(frame) for part in parts])
 
 
@@ -138,16 +138,16 @@ class Planner:
         return _PLANS[expr.__class__](self, expr, scope, rest)
 
     def _variable(self, name: str, scope: Scope) -> Step:
-        place = scope.get(name)
-        if place is not None:
-            return lambda frame: frame.locals[place]
+        slot = scope.get(name)
+        if slot is not None:
+            return lambda frame: frame.locals[slot]
         name = name.removeprefix(".")
 
         def run(frame: TraceFrame) -> Datum:
-            found = frame.roots.get(name)
-            if found is None:
+            datum = frame.roots.get(name)
+            if datum is None:
                 raise TraceError(f"no such attribute(s): {name}", NO_CAUSES)
-            return found
+            return datum
 
         return run
 
@@ -168,13 +168,13 @@ class Planner:
         chosen = self.plan(expr.args[1], scope)
 
         def run(frame: TraceFrame) -> Datum:
-            base, found = operand(frame), chosen(frame)
-            if found.value is UNKNOWN:
-                return unknown(base, found)
-            if found.value.__class__ not in KEY_CLASSES:
-                raise TraceError(f"invalid qualifier type: {go_type(found.value)}", found)
-            why = NO_CAUSES if found.is_constant else found
-            return child(base, found.value, optional=optional, why=why)
+            base, key = operand(frame), chosen(frame)
+            if key.value is UNKNOWN:
+                return unknown(base, key)
+            if key.value.__class__ not in KEY_CLASSES:
+                raise TraceError(f"invalid qualifier type: {go_type(key.value)}", key)
+            why = NO_CAUSES if key.is_constant else key
+            return child(base, key.value, optional=optional, why=why)
 
         return run
 
@@ -185,10 +185,10 @@ class Planner:
         that an `orValue` gives for what is absent."""
         keys: list[Key] = []
         while expr.id not in self._checked.names:
-            found = self._constant_key(expr)
-            if found is None:
+            pair = self._constant_key(expr)
+            if pair is None:
                 break
-            expr, key = found
+            expr, key = pair
             keys.append(key)
         keys.reverse()
         path = (*(key for key, _ in keys), *rest)
@@ -224,9 +224,9 @@ class Planner:
         if name == "_||_":
             return junctions.disjunction(*steps, left_first=junctions.is_guard(arguments[1]))
         if name in ("_==_", "_!=_"):
-            known = self._folded.constants.get(arguments[1].id, self)
-            if isinstance(known, str | int | float | None):
-                return comparison_with(steps[0], known, equality=name == "_==_")
+            constant = self._folded.constants.get(arguments[1].id, self)
+            if isinstance(constant, str | int | float | None):
+                return comparison_with(steps[0], constant, equality=name == "_==_")
             return comparison(*steps, equality=name == "_==_")
         if name == "!_":
             return negation(*steps)
@@ -270,15 +270,15 @@ class Planner:
     # Macros.
 
     def comprehension(self, expr: ast.Comprehension, scope: Scope, _rest: FieldPath) -> Step:
-        """A macro, recognised by what it comes to."""
+        """A macro, recognised by the kind of its fold."""
         shape = shape_of(expr)
         if shape is None:
             return opaque([self.plan(expr.iter_range, scope)])
         if shape.kind is FoldKind.BIND:
             value = self.plan(expr.accu_init, scope)
-            place = self._slot()
-            inner = {**scope, expr.accu_var: place}
-            return folds.bound(place, value, self.plan(expr.result, inner))
+            slot = self._slot()
+            inner = {**scope, expr.accu_var: slot}
+            return folds.bound(slot, value, self.plan(expr.result, inner))
         items = self.plan(expr.iter_range, scope)
         first, second = self._slot(), self._slot() if expr.iter_var2 else None
         inner = {**scope, expr.iter_var: first}
@@ -343,12 +343,12 @@ def causes_of(program: Program, roots: Entries, host: Host, value: Value = False
     roots: the variables; host: a `RepeatHost`.
     """
     try:
-        found = traced(program, roots, host)
+        datum = traced(program, roots, host)
     except TraceError as error:
         return error.causes
     except (CelError, RecursionError):
         return None
-    return found if found.value is value or found.value is UNKNOWN else None
+    return datum if datum.value is value or datum.value is UNKNOWN else None
 
 
 def traced(program: Program, roots: Entries, host: Host) -> Datum:

@@ -89,14 +89,14 @@ def _clause(text: str, at: int) -> tuple[Clause, int]:
 
 
 def _precision(digits: str, ends: bool) -> int:
-    place = "could not parse formatting clause: error while parsing precision"
+    problem = "could not parse formatting clause: error while parsing precision"
     if not ends:
-        raise CelError(f"{place}: could not find end of precision specifier")
+        raise CelError(f"{problem}: could not find end of precision specifier")
     try:
         return parse_int(digits)
     except NumberError as error:
         reason = str(error).replace("ParseInt", "Atoi")
-        message = f"{place}: error while converting precision to integer: {reason}"
+        message = f"{problem}: error while converting precision to integer: {reason}"
         raise CelError(message) from None
 
 

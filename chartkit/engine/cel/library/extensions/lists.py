@@ -78,10 +78,10 @@ reverse = overload("list_reverse: list(T).reverse() -> list(T)", cost=costs.of_n
 
 @overload("list_distinct: list(T).distinct() -> list(T)", cost=costs.of_comparing_first)
 def distinct(members: list[Value]) -> list[Value]:
-    known, result = Members(), []
+    seen, result = Members(), []
     for member in members:
-        if not known.has(member):
-            known.add(member)
+        if not seen.has(member):
+            seen.add(member)
             result.append(member)
     return result
 
@@ -100,7 +100,7 @@ def sort_by_keys(members: list[Value], keys: list[Value]) -> list[Value]:
     if any(key.__class__ is not kind for key in keys):
         raise CelError("list elements must have the same type")
     order = sorted(range(len(keys)), key=keys.__getitem__)  # type: ignore[arg-type]
-    return [members[place] for place in order]
+    return [members[index] for index in order]
 
 
 def sort(members: list[Value]) -> list[Value]:
@@ -167,8 +167,8 @@ LIBRARY: Final = Library(
 
 @overload("list_sets_contains_list: sets.contains(list(T), list(T)) -> bool", cost=costs.of_product)
 def contains(members: list[Value], wanted: list[Value]) -> bool:
-    known = Members(members)
-    return all(map(known.has, wanted))
+    present = Members(members)
+    return all(map(present.has, wanted))
 
 
 @overload(
@@ -184,8 +184,8 @@ def equivalent(left: list[Value], right: list[Value]) -> bool:
     "list_sets_intersects_list: sets.intersects(list(T), list(T)) -> bool", cost=costs.of_product
 )
 def intersects(left: list[Value], right: list[Value]) -> bool:
-    known = Members(right)
-    return any(map(known.has, left))
+    others = Members(right)
+    return any(map(others.has, left))
 
 
 SETS_LIBRARY: Final = Library("cel.lib.ext.sets", (contains, equivalent, intersects))

@@ -30,8 +30,8 @@ _NUMBERS: Final = ("double", "int", "uint")
 
 def _picker(name: str, better: Callable[[Any, Any], bool]) -> Callable[[Value, Value], Value]:
     def pick(first: Value, second: Value) -> Value:
-        for each in (first, second):
-            if each.__class__ not in (int, Uint, float):
+        for number in (first, second):
+            if number.__class__ not in (int, Uint, float):
                 raise CelError(f"no such overload: {name}")
         left, right = first, second
         if float in (first.__class__, second.__class__):
@@ -166,7 +166,7 @@ _NUMBER_CLASSES = (int, float, Uint)
 
 
 def _may_be_number(expr: Expr) -> bool:
-    """Report whether an argument is not plainly something else than a number."""
+    """Report whether an argument may be a number."""
     if isinstance(expr, Literal):
         return expr.value.__class__ in _NUMBER_CLASSES
     return not isinstance(expr, ListLiteral | MapLiteral | StructLiteral)

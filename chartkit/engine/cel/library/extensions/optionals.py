@@ -82,13 +82,13 @@ def select_optional(operand: Value, field: str) -> OptionalValue:
 
 
 def _member(members: list[Value], index: Value) -> OptionalValue:
-    place = list_index(index)
-    return OptionalValue(True, members[place]) if 0 <= place < len(members) else NONE
+    position = list_index(index)
+    return OptionalValue(True, members[position]) if 0 <= position < len(members) else NONE
 
 
 def _entry(entries: dict[Value, Value], key: Value) -> OptionalValue:
-    found = find_key(entries, key, _MISSING)
-    return NONE if found is _MISSING else OptionalValue(True, found)
+    value = find_key(entries, key, _MISSING)
+    return NONE if value is _MISSING else OptionalValue(True, value)
 
 
 def _member_of_optional(optional: OptionalValue, index: Value) -> OptionalValue:

@@ -49,10 +49,10 @@ def _with_one_group(pattern: str) -> Regex:
 )
 def extract(text: str, pattern: str) -> OptionalValue:
     regex = _with_one_group(pattern)
-    found = next(_matches(regex, text), None)
-    if found is None:
+    match = next(_matches(regex, text), None)
+    if match is None:
         return NONE
-    start, stop, groups = found
+    start, stop, groups = match
     if not groups:
         return OptionalValue(True, text[start:stop])
     return OptionalValue(True, groups[0]) if groups[0] else NONE
@@ -99,8 +99,8 @@ def _expanded(replacement: str, whole: str, groups: tuple[str | None, ...]) -> s
         if name == "\\":
             return name
         if name not in tuple("0123456789"):
-            place = "must be followed by a digit or \\" if name else "not allowed at end"
-            raise CelError(f"invalid replacement string: '{replacement}' \\ {place}")
+            problem = "must be followed by a digit or \\" if name else "not allowed at end"
+            raise CelError(f"invalid replacement string: '{replacement}' \\ {problem}")
         number = int(name)
         if number > len(groups):
             has = f"regex has only {len(groups)} group(s)"

@@ -26,8 +26,8 @@ _TO_LOWER: Final = str.maketrans(_UPPER, _UPPER.lower())
 _TO_UPPER: Final = str.maketrans(_UPPER.lower(), _UPPER)
 
 
-def _out_of_range(place: int) -> CelError:
-    return CelError(f"index out of range: {place}")
+def _out_of_range(index: int) -> CelError:
+    return CelError(f"index out of range: {index}")
 
 
 @overload("string_char_at_int: string.charAt(int) -> string")
@@ -62,8 +62,8 @@ def _last_index_of(text: str, part: str, end: int) -> int:
 
 
 def _replaced(text: str, old: str, new: str, limit: int = -1) -> str:
-    found = text.count(old)
-    count = found if limit < 0 else min(limit, found)
+    occurrences = text.count(old)
+    count = occurrences if limit < 0 else min(limit, occurrences)
     bounded(len(text) + count * (len(new) - len(old)))
     return text.replace(old, new, count)
 
@@ -89,9 +89,9 @@ def _from(text: str, start: int) -> str:
 def _between(text: str, start: int, end: int) -> str:
     if start > end:
         raise CelError(f"invalid substring range. start: {start}, end: {end}")
-    for place in (start, end):
-        if not 0 <= place <= len(text):
-            raise _out_of_range(place)
+    for index in (start, end):
+        if not 0 <= index <= len(text):
+            raise _out_of_range(index)
     return text[start:end]
 
 

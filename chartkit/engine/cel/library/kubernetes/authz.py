@@ -49,7 +49,7 @@ class _Incomparable(Opaque):
 
 @dataclass(frozen=True, slots=True)
 class Decision(_Incomparable):
-    """The answer to a check; error: why there is none, empty where there is."""
+    """The answer to a check; error: why the check failed, empty if it did not."""
 
     cel_type: ClassVar[Type] = DECISION
 

@@ -84,16 +84,16 @@ def _integer(value: QuantityValue) -> int | None:
 
 def _sum(left: QuantityValue, right: QuantityValue) -> QuantityValue:
     """The sum in the left one's format, or in the right one's where the left is zero."""
-    one, other = left.quantity, right.quantity
-    form = one.format if one else other.format
+    first, other = left.quantity, right.quantity
+    form = first.format if first else other.format
     if left.small and right.small:
         if not other:
-            return QuantityValue(Quantity(one.unscaled, one.exponent, form), True, True)
-        if not one:
+            return QuantityValue(Quantity(first.unscaled, first.exponent, form), True, True)
+        if not first:
             return QuantityValue(Quantity(other.unscaled, other.exponent, form), True, True)
     with Reraise("", QuantityError, CelError):
-        total = one + other
-    small = left.small and right.small and all(_fits(each, total) for each in (one, other, total))
+        total = first + other
+    small = left.small and right.small and all(_fits(each, total) for each in (first, other, total))
     return QuantityValue(Quantity(total.unscaled, total.exponent, form), small, True)
 
 

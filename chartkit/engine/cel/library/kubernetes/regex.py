@@ -36,10 +36,10 @@ _find_all = overload(
     work=of_search_for_all,
 )
 def _find_some(text: str, pattern: str, limit: int) -> list[str]:
-    found = _found(text, pattern)
+    matches = _found(text, pattern)
     if limit < 0:
-        return list(found)
-    return [part for _, part in zip(range(limit), found, strict=False)]
+        return list(matches)
+    return [part for _, part in zip(range(limit), matches, strict=False)]
 
 
 LIBRARY: Final = Library("kubernetes.regex", overloads=declared(globals()))

@@ -43,7 +43,7 @@ class ImageValue(Refusing):
     reference: RegistryReference
 
     def type_value(self) -> Type:
-        """Kyverno's type has forgotten to answer."""
+        """Raise CelError: Kyverno's type has no value."""
         raise CelError("type conversion error from 'kyverno.image' to 'type'")
 
     def __str__(self) -> str:
@@ -144,13 +144,13 @@ def _octets(value: Json) -> Value:
 
 
 def _list(inner: _Read) -> _Read:
-    return lambda value: [inner(one) for one in value] if isinstance(value, list) else []
+    return lambda value: [inner(member) for member in value] if isinstance(value, list) else []
 
 
 def _map(inner: _Read) -> _Read:
     def read(value: Json) -> Value:
         members = value.items() if isinstance(value, dict) else ()
-        return {key: inner(one) for key, one in members}
+        return {key: inner(member) for key, member in members}
 
     return read
 

@@ -56,9 +56,9 @@ def _bind(arguments: Sequence[Expr]) -> Implementation:
     A map inside of what the expression makes has no JSON, and null there is 0.
     """
     written = _branches(arguments[1])
-    if not all(isinstance(each, MapLiteral) or _makes_list(each) for each in written):
+    if not all(isinstance(branch, MapLiteral) or _makes_list(branch) for branch in written):
         return _marshal_read.implementation
-    in_lists = any(_makes_list(part) for each in written for part in _parts(each))
+    in_lists = any(_makes_list(part) for branch in written for part in _parts(branch))
     write = partial(_made, in_lists=in_lists)
     return lambda _json, value: _marshalled(write, value)
 
@@ -66,7 +66,7 @@ def _bind(arguments: Sequence[Expr]) -> Implementation:
 def _branches(written: Expr) -> list[Expr]:
     """Return the possible expressions of a value: both sides of a choice."""
     if isinstance(written, Call) and written.function == "_?_:_":
-        return [each for side in written.args[1:] for each in _branches(side)]
+        return [branch for side in written.args[1:] for branch in _branches(side)]
     return [written]
 
 

@@ -126,8 +126,8 @@ _TO_GVR: Final = member(
 def _calls(code: Mapping[str, Implementation]) -> tuple[Overload, ...]:
     """The overloads of `id: function(types)`, which all give a map."""
     signatures = {
-        f"{each.replace(': ', ': resource.Context.')} -> map(string, any)": code[each]
-        for each in code
+        f"{signature.replace(': ', ': resource.Context.')} -> map(string, any)": code[signature]
+        for signature in code
     }
     return (*members(signatures, hosted=True), *_TO_GVR)
 

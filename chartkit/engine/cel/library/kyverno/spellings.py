@@ -29,30 +29,30 @@ def member(signature: str, *, hosted: bool = False) -> _Declare:
     """
 
     def declare(implementation: Implementation) -> tuple[Overload, ...]:
-        one = overload(signature, hosted=hosted)(implementation)
-        return _both(one, "camel", "pascal", one.function[0].upper() + one.function[1:])
+        plain = overload(signature, hosted=hosted)(implementation)
+        return _both(plain, "camel", "pascal", plain.function[0].upper() + plain.function[1:])
 
     return declare
 
 
 def members(code: Mapping[str, Implementation], *, hosted: bool = False) -> tuple[Overload, ...]:
     """Declares member functions by their signatures."""
-    return tuple(one for each in code for one in member(each, hosted=hosted)(code[each]))
+    return tuple(item for each in code for item in member(each, hosted=hosted)(code[each]))
 
 
 def prefixed(signature: str, *, hosted: bool = False, work: Work | None = None) -> _Declare:
     """Declares a function `prefix.name` and, as Kyverno had it first, `name` alone."""
 
     def declare(implementation: Implementation) -> tuple[Overload, ...]:
-        one = overload(signature, hosted=hosted, work=work)(implementation)
-        return _both(one, "prefixed", "non_prefixed", one.function.rpartition(".")[2])
+        declared = overload(signature, hosted=hosted, work=work)(implementation)
+        return _both(declared, "prefixed", "non_prefixed", declared.function.rpartition(".")[2])
 
     return declare
 
 
-def _both(one: Overload, ending: str, older_ending: str, older: str) -> tuple[Overload, Overload]:
-    newer = replace(one, id=f"{one.id}_{ending}")
-    return newer, replace(one, id=f"{one.id}_{older_ending}", function=older, newer=newer)
+def _both(plain: Overload, ending: str, older_ending: str, older: str) -> tuple[Overload, Overload]:
+    newer = replace(plain, id=f"{plain.id}_{ending}")
+    return newer, replace(plain, id=f"{plain.id}_{older_ending}", function=older, newer=newer)
 
 
 @dataclass(frozen=True, slots=True)

@@ -247,15 +247,15 @@ def list_of_objects_to_map(
     if len(keys) != len(values):
         lengths = f"list1: {len(keys)}, list2: {len(values)}"
         raise CelError(f"listObjToMap must take lists of equal length. {lengths}")
-    keys, values = [_native(each) for each in keys], [_native(value) for value in values]
-    found: dict[Value, Value] = {}
+    keys, values = [_native(key) for key in keys], [_native(value) for value in values]
+    entries: dict[Value, Value] = {}
     for key_object, value_object in zip(keys, values, strict=True):
         key = _fields(key_object, None).get(key_name)
         if not isinstance(key, str):
             message = "the passed key name cannot be handled as a string in the key object list"
             raise CelError(message)
-        found[key] = _fields(value_object, _NO_VALUE_OBJECT).get(value_name)
-    return found
+        entries[key] = _fields(value_object, _NO_VALUE_OBJECT).get(value_name)
+    return entries
 
 
 def _native(value: Value) -> Value:
@@ -333,9 +333,9 @@ def _deflated(data: bytes) -> bytes:
     end = len(flushed) * 8 - _EMPTY_BLOCK_BITS
     # The empty block begins with three bits somewhere in the byte or two before its length; the
     # first of them says whether it is the last.
-    for place in range(end - 1, end - 1 - _LONGEST_PADDING, -1):
+    for bit in range(end - 1, end - 1 - _LONGEST_PADDING, -1):
         closed = bytearray(flushed)
-        closed[place // 8] |= 1 << place % 8
+        closed[bit // 8] |= 1 << bit % 8
         if _is_whole(bytes(closed), data):
             return bytes(closed)
     raise AssertionError("a flushed stream ends with an empty block")

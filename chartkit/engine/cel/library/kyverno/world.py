@@ -114,7 +114,7 @@ IMAGE_DATA: Final = Library("kyverno.imagedata", get_metadata, variables=_IMAGE)
 
 def _apply(host: Host, namespace: str, objects: list[Value], position: int) -> bool:
     with Reraise(f"invalid arg {position}: ", CelError, CelError):
-        bodies = [_body(each) for each in objects]
+        bodies = [_body(resource) for resource in objects]
     with Reraise("failed to generate resources: ", CelError, CelError):
         host.generate(namespace, bodies)
     return True

@@ -44,10 +44,10 @@ def find_key(entries: Mapping[object, Value], key: Value, default: Value) -> Val
     number = lossless_int(key)
     if number is None:
         return default
-    found = entries.get(number, default)
-    if number in (0, 1) and found is not default and not _has_number(entries, number):
+    value = entries.get(number, default)
+    if number in (0, 1) and value is not default and not _has_number(entries, number):
         return default
-    return found
+    return value
 
 
 def _has_number(entries: Mapping[object, Value], number: int) -> bool:
@@ -56,18 +56,18 @@ def _has_number(entries: Mapping[object, Value], number: int) -> bool:
 
 @overload("index_list: _[_](list(A), int) -> A")
 def index_list(members: list[Value], index: Value) -> Value:
-    place = list_index(index)
-    if 0 <= place < len(members):
-        return members[place]
-    raise CelError(f"index out of bounds: {place}")
+    position = list_index(index)
+    if 0 <= position < len(members):
+        return members[position]
+    raise CelError(f"index out of bounds: {position}")
 
 
 @overload("index_map: _[_](map(A, B), A) -> B")
 def index_map(entries: Mapping[object, Value], key: Value) -> Value:
-    found = find_key(entries, key, _MISSING)
-    if found is _MISSING:
+    value = find_key(entries, key, _MISSING)
+    if value is _MISSING:
         raise CelError(f"no such key: {show(key)}")
-    return found
+    return value
 
 
 @overload("in_list: @in(A, list(A)) -> bool", cost=costs.of_membership)

@@ -48,10 +48,10 @@ def _same(value: Value) -> Value:
 
 def bool_of_text(text: str) -> bool:
     """`true`, `t`, `1`, `false` and so on, as Go reads booleans; raises `CelError`."""
-    known = BOOLS.get(text)
-    if known is None:
+    value = BOOLS.get(text)
+    if value is None:
         raise _refused(types.BOOL)
-    return known
+    return value
 
 
 def int_of_text(text: str) -> int:

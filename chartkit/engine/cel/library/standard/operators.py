@@ -181,7 +181,7 @@ _ORDERING: Final = tuple(_overloads())
 
 def _nan_is_unordered(left: Value, right: Value) -> bool:
     """NaN comes neither before nor after anything, of whatever type it is."""
-    if any(isinstance(each, float) and math.isnan(each) for each in (left, right)):
+    if any(isinstance(side, float) and math.isnan(side) for side in (left, right)):
         return False
     raise CelError("no such overload")
 

@@ -60,11 +60,11 @@ _Construct = Callable[[_Fields], Value]
 _CLASSES: Final = {type_: class_ for class_, type_ in SCALARS.items()}
 
 
-def _field_error(place: str, reason: object) -> CelError:
-    return CelError(f"field type conversion error for {place} value type: {reason}")
+def _field_error(field: str, reason: object) -> CelError:
+    return CelError(f"field type conversion error for {field} value type: {reason}")
 
 
-def _scalar(place: str, value: Value, kind: types.Type, native: str) -> Value:
+def _scalar(field: str, value: Value, kind: types.Type, native: str) -> Value:
     """A field's value, refused where it is of another type than was declared."""
     try:
         value = content(value) if isinstance(value, OptionalValue) else value
@@ -72,11 +72,11 @@ def _scalar(place: str, value: Value, kind: types.Type, native: str) -> Value:
         if value.__class__ is not _CLASSES[kind]:
             raise _refusal(value, native)
     except CelError as error:
-        raise _field_error(place, error) from None
+        raise _field_error(field, error) from None
     if native == "int32" and not -(2**31) <= value < 2**31:  # type: ignore[operator]
-        raise _field_error(place, INT_OVERFLOW)
+        raise _field_error(field, INT_OVERFLOW)
     if native == "uint32" and not value < 2**32:  # type: ignore[operator]
-        raise _field_error(place, UINT_OVERFLOW)
+        raise _field_error(field, UINT_OVERFLOW)
     return value
 
 
@@ -171,33 +171,33 @@ def _value(fields: _Fields) -> Value:
     result: Value = None
     for name, value in fields.items():
         kind, native = _VALUE_FIELDS[name]
-        place = f"google.protobuf.Value.{name}"
+        field = f"google.protobuf.Value.{name}"
         if name not in _COMPOSED:
-            result = _scalar(place, value, kind, native)
+            result = _scalar(field, value, kind, native)
             result = None if name == "null_value" else result
         elif isinstance(value, _COMPOSED[name]):
-            result = _composed(place, value)
+            result = _composed(field, value)
         else:
-            raise _field_error(place, _refusal(value, native))
+            raise _field_error(field, _refusal(value, native))
     return result
 
 
-def _composed(place: str, value: Value) -> Value:
+def _composed(field: str, value: Value) -> Value:
     try:
         return _Json().of(value)
     except CelError as error:
-        raise _field_error(place, error) from None
+        raise _field_error(field, error) from None
 
 
 def _holder(name: str, field: str, kind: type) -> _Construct:
-    place = f"google.protobuf.{name}.{field}"
+    target = f"google.protobuf.{name}.{field}"
 
     def construct(fields: _Fields) -> Value:
         value = fields.get(field, kind())
         if not isinstance(value, kind):
             shown = _WITH_MEMBERS.get(value.__class__) or type_of(value)
-            raise CelError(f"unsupported field type for {place}: {shown}")
-        return _composed(place, value)
+            raise CelError(f"unsupported field type for {target}: {shown}")
+        return _composed(target, value)
 
     return construct
 

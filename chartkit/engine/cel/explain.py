@@ -310,9 +310,9 @@ class _Tree:
         value = trace.get(expr.id)
         if isinstance(value, OptionalValue):
             value = value.value if value.present else None
-        known = self._places.of(value)
-        if known is not None:
-            return known
+        direct = self._places.of(value)
+        if direct is not None:
+            return direct
         name = qualified_name(expr)
         if name is not None and name in self._places.names:
             return self._places.names[name]

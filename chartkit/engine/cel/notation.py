@@ -96,7 +96,7 @@ def _byte(byte: int) -> str:
 
 
 def _duration(value: Duration) -> str:
-    """Seconds; of very long ones CEL's own text has too few digits."""
+    """The seconds; CEL's own text has too few digits for very long durations."""
     try:
         exact = duration_of_text(str(value)) == value
     except CelError:

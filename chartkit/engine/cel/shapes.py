@@ -258,7 +258,7 @@ def _differ_in_words(name: str, other: str) -> bool:
 
 
 def _ratio(name: str, other: str, least: float = _LIKE) -> float:
-    """Return the share of equal letters, 0 for less than is asked for."""
+    """The share of equal letters; 0 if it is below the minimum."""
     if 2 * min(len(name), len(other)) < least * (len(name) + len(other)):
         return 0.0
     matcher = SequenceMatcher(None, name, other)

@@ -99,7 +99,7 @@ class Timestamp(Opaque):
         return days_before(month) + (month > 2 and is_leap(year)) + day - 1
 
     def plus(self, duration: Duration) -> Timestamp:
-        """The timestamp so much later, at the same offset; raises `CelError`."""
+        """The timestamp later by a duration, at the same offset; raises `CelError`."""
         return checked_timestamp(self.nanoseconds + duration.nanoseconds, self.offset)
 
     def minus(self, other: Timestamp) -> Duration:

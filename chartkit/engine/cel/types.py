@@ -60,7 +60,7 @@ class Type:
 
     @property
     def is_dynamic(self) -> bool:
-        """Report whether values of any type may stand here: `dyn` and `any`."""
+        """Report whether the type takes any value: `dyn` and `any`."""
         return self.kind in _DYNAMIC
 
 

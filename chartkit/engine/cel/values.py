@@ -146,7 +146,7 @@ class KeyedMap(dict[Value, Value]):
         return ValuesView(self)
 
     def get(self, key: Value, default: Value = None) -> Value:
-        """The value under the very key."""
+        """The value under the same key."""
         entry = self._entries.get(_place(key))
         return default if entry is None else entry[1]
 

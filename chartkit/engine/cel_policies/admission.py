@@ -73,20 +73,24 @@ def unbound_faults(found: Sequence[Resource]) -> Iterator[Diagnostic]:
     Those of a policy that is there are checked with it.
     """
     policies = {(resource.kind, resource.name) for resource in found}
-    for one in filter(is_binding, found):
-        named = mapping_at(one.body, "spec").get("policyName")
-        if isinstance(named, str) and (one.kind.removesuffix("Binding"), named) in policies:
+    for binding in filter(is_binding, found):
+        named = mapping_at(binding.body, "spec").get("policyName")
+        if isinstance(named, str) and (binding.kind.removesuffix("Binding"), named) in policies:
             continue
         try:
-            _check(one)
+            _check(binding)
         except CompileError as error:
             yield from error.diagnostics
             continue
         if not named:
-            message = f"{one.kind} {one.name}: spec.policyName: Required value"
+            message = f"{binding.kind} {binding.name}: spec.policyName: Required value"
             hint = "without it the binding binds nothing, and an API server refuses it"
             yield Diagnostic(
-                SCHEMA_RULE, Severity.ERROR, message, one.location.within("/spec/policyName"), hint
+                SCHEMA_RULE,
+                Severity.ERROR,
+                message,
+                binding.location.within("/spec/policyName"),
+                hint,
             )
 
 

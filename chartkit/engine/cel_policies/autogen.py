@@ -61,7 +61,7 @@ def _custom(name: str) -> tuple[str, str, str] | None:
 
 
 def can_extend(constraints: MatchConstraints) -> bool:
-    """Report whether constraints speak of Pods alone, without names, exclusions or object
+    """Report whether constraints match Pods alone, without names, exclusions or object
     selectors."""
     return obstacle(constraints) is None
 
@@ -128,7 +128,7 @@ def _matching(policy: CelPolicy, resources: Iterable[tuple[str, str, str]]) -> C
 
 
 def rewritten(spec: Body, template: str) -> Body:
-    """A specification with every text as it is for a template's Pods."""
+    """A specification with every text rewritten for a template's Pods."""
     rewrite = rewriter(template)
 
     def walk(value: Json) -> Json:
@@ -163,7 +163,7 @@ _BLANKS: Final = " \t\r\n"
 
 
 def mutations_rewritten(spec: Body, template: str) -> Body:
-    """A MutatingPolicy's specification as it is for a template's Pods: its match conditions and
+    """A MutatingPolicy's specification, rewritten for a template's Pods: its match conditions and
     its apply configurations. JSON patches stay as they are."""
     conditions = [
         {**condition, "expression": mutation_rewritten(condition.get("expression") or "", template)}

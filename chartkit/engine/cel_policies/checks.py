@@ -77,8 +77,8 @@ def cluster_refusals(policy: CelPolicy) -> list[Diagnostic]:
 
 
 def without_effect(policy: CelPolicy) -> list[Diagnostic]:
-    """Warnings of what is taken in silence: a policy that can do nothing, a namespace that it has
-    not."""
+    """Warnings of what is taken in silence: a policy that can do nothing, a namespace that it does
+    not have."""
     faults: list[tuple[str, str]] = []
     field = _DOING.get(policy.kind)
     if field is not None and not policy.spec.get(field):

@@ -65,8 +65,8 @@ class DigestEvaluator(Evaluator):
         ]
 
     def evaluate_admission(self, admission: Admission) -> RuleResult | None:
-        """The object with digests, or why a digest is not to be had; nothing where none is
-        missing. What could be added is added even where another one could not."""
+        """The object with digests, or why a digest is unavailable; nothing where none is
+        missing. Available digests are added even where another one is not."""
         body = admission.attributes.object
         if body is None or admission.attributes.request.is_json:
             return None

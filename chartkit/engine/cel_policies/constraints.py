@@ -45,7 +45,7 @@ class Constraints:
         self._kinds: dict[tuple[str, ...], tuple[_RulesOfKind, _RulesOfKind]] = {}
 
     def match(self, request: Attributes) -> bool:
-        """Report whether they speak of the request; raises EvaluationError for a selector that
+        """Report whether they match the request; raises EvaluationError for a selector that
         Kubernetes refuses, where all else fits."""
         if self.excluding(request) is not None:
             return False

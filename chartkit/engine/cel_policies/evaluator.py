@@ -122,7 +122,7 @@ class Evaluator:
         return self.policy.actions
 
     def speaks_of(self, attributes: Attributes) -> bool:
-        """Report whether the match constraints speak of a request; without any, of none. A policy
+        """Report whether the match constraints match a request; without any, none matches. A policy
         of a namespace speaks of what is in it."""
         if self.policy.namespace not in ("", attributes.namespace):
             return False

@@ -96,7 +96,7 @@ def _time(text: Json) -> datetime | None:
 
 
 def exceptions_of(policy: CelPolicy, found: Iterable[CelException]) -> tuple[CelException, ...]:
-    """Those that speak of a policy: once for each time that they name it, as Kyverno lists them."""
+    """The exceptions from a policy: once for each time that they name it, as Kyverno lists them."""
     return tuple(item for item in found if not item.is_expired for _ in range(item.named(policy)))
 
 

@@ -85,8 +85,8 @@ of that character."""
 
 @dataclass(frozen=True, slots=True)
 class Texts:
-    """The body that holds a policy's expressions, and where it is written. exceptions: those of the
-    policy."""
+    """The body that holds a policy's expressions, and where it is written. exceptions: the
+    policy's."""
 
     body: Body
     locate: Locate

@@ -129,7 +129,9 @@ class ExpressionCompiler:
         try:
             program = shared_program(text, self.environment if names_its_own(text) else self._kind)
         except CelCompileError as error:
-            offset = next((each.offset for each in error.issues if each.offset is not None), None)
+            offset = next(
+                (issue.offset for issue in error.issues if issue.offset is not None), None
+            )
             self.refuse(path, text, error.text, offset, self._hint(error.issues))
             return None
         if expected and program.output_type not in expected:

@@ -65,12 +65,12 @@ def fields_of(
     fields = pointers(causes, tracked.judged)
     if fields or again.asked or not tracked.is_unread:
         return fields
-    asked = [causes_of(each, tracked, again, value=True) or () for each in matching.conditions]
+    asked = [causes_of(test, tracked, again, value=True) or () for test in matching.conditions]
     return (*pointers(tuple(asked), tracked.judged), *_matched(matching.constraints))
 
 
 def _matched(constraints: MatchConstraints | None) -> Iterator[str]:
-    """Yield the fields of an object by which match constraints speak of it."""
+    """Yield the fields of an object that match constraints look at."""
     if constraints is None or not constraints.rules:
         return
     selector = constraints.object_selector

@@ -140,7 +140,8 @@ class ImageHost(ClusterHost):
         self._fits = fits
         self._credentials = read_credentials(policy.spec.get("credentials"))
         self._attestations: Mapping[str, Body] = {
-            one["name"]: one for one in policy.spec.get("attestations") or ()
+            attestation["name"]: attestation
+            for attestation in policy.spec.get("attestations") or ()
         }
 
     def fetch(self, image: str) -> Body:
@@ -177,7 +178,7 @@ class ImageHost(ClusterHost):
         return self._counts.get((image, attestation, names)) if self._fits(image) else 0
 
     def has_payload(self, image: str, attestation: str, /) -> bool:
-        """Report whether an attestation was read; raise CelError for one that there is not."""
+        """Report whether an attestation was read; raise CelError for an unknown one."""
         return (image, *_kind_of(self._attestation(attestation))) in self.evidence.payloads
 
     def image_payload(self, image: str, attestation: str, /) -> Json:

@@ -154,7 +154,7 @@ class RequestScope(dict[str, Value]):
 
 
 def server_scope(attributes: Attributes, user: User | None = None) -> RequestScope:
-    """A request as Kubernetes' own policies see it: an object that there is not is null.
+    """A request as Kubernetes' own policies see it: a missing object is null.
 
     user: who asks, in place of the request's own.
     """

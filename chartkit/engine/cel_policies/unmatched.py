@@ -121,7 +121,7 @@ def _of_all(kinds: Sequence[KindIssues], count: int) -> Iterator[KindIssues]:
     if len(kinds) == count:
         common = set.intersection(*({_key(issue) for issue in kind.issues} for kind in kinds))
         for kind in kinds:
-            yield replace(kind, issues=tuple(each for each in kind.issues if _key(each) in common))
+            yield replace(kind, issues=tuple(item for item in kind.issues if _key(item) in common))
 
 
 def _key(issue: UndefinedField) -> tuple[int | None, str]:
@@ -147,7 +147,7 @@ def _offset(text: str, issue: UndefinedField) -> int | None:
 
 def misspelt_resources(policy: CelPolicy) -> list[Diagnostic]:
     """Return a warning for each resource that is nearly one of Kubernetes' (`pod`), and for each
-    operation that there is not."""
+    unknown operation."""
     diagnostics: list[Diagnostic] = []
     rules = policy.constraints.rules if policy.constraints is not None else ()
     for index, rule in enumerate(rules):

@@ -196,8 +196,8 @@ _FAILED: Final = (Status.FAIL, Status.WARN)
 
 
 def unmatched_decision(evaluator: Evaluator, attributes: Attributes) -> RuleDecision:
-    """Return why no form of a policy speaks of a kind of requests; evaluator: of the policy
-    itself."""
+    """The reason why no form of a policy matches a kind of requests; evaluator: the
+    policy's own."""
     policy = evaluator.policy
     match = evaluator.why_match(attributes)
     reason = _unextended(policy, attributes)

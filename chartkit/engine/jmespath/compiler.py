@@ -249,7 +249,7 @@ class Compiler:
             budget.steps -= len(elements) * weight
             if budget.steps < 0:
                 budget.spend(0, _PROJECTION)
-            return [found for element in elements if (found := apply(element, budget)) is not None]
+            return [kept for element in elements if (kept := apply(element, budget)) is not None]
 
         return project
 
@@ -267,10 +267,10 @@ class Compiler:
             if budget.steps < 0:
                 budget.spend(0, _FILTER)
             return [
-                result
+                kept
                 for element in elements
                 if not is_false(holds(element, budget))
-                and (result := apply(element, budget)) is not None
+                and (kept := apply(element, budget)) is not None
             ]
 
         return select
@@ -310,7 +310,7 @@ class Compiler:
             budget.spend(2 * len(elements) * weight, _PROJECTION)
             if visits_nulls:
                 elements = [None] * len(elements) + elements
-            return [found for element in elements if (found := apply(element, budget)) is not None]
+            return [kept for element in elements if (kept := apply(element, budget)) is not None]
 
         return project
 

@@ -75,7 +75,7 @@ def _over_members(name: Json, run: Search, arguments: Sequence[Argument], apply:
             return listed(seen, lists)
         if isinstance(value, list):
             return _ordered(value, lists) or made(value, *seen)
-        chosen = [one for one in members if one.value == value]
+        chosen = [member for member in members if member.value == value]
         return chosen[0].chosen_by(*seen) if chosen else made(value, *seen, *given)
 
     return call
@@ -372,8 +372,8 @@ class _Tracer(Compiler):
         def members(source: Traced) -> list[Traced] | None:
             if not isinstance(source.value, dict):
                 return None
-            found = [member for _, member in source.items()]
-            return [Traced(None)] * len(found) + found if visits_nulls else found
+            inner = [member for _, member in source.items()]
+            return [Traced(None)] * len(inner) + inner if visits_nulls else inner
 
         return _projection(self.quiet(node.children[0]), members, self.trace(node.children[1]))
 

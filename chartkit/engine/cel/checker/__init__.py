@@ -70,7 +70,7 @@ def _visited(parsed: Parsed, environment: Environment) -> Visitor:
 
 
 def _raise(parsed: Parsed, issues: Sequence[Issue]) -> None:
-    """Raises the complaints in the order of their places; only so many of them."""
+    """Raise the complaints in the order of their places, up to a limit."""
     if not issues:
         return
     shown = sorted(issues[:_REPORTED_ISSUES], key=lambda issue: issue.offset or 0)

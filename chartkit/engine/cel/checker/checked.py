@@ -51,7 +51,7 @@ class Checked:
 class UndefinedField(Issue):
     """A field that its type does not have.
 
-    struct: the type's name; field: what was asked for; suggestion: the field that was perhaps
+    struct: the type's name; field: its name; suggestion: the field that was perhaps
     meant, None where no name is near.
     """
 

@@ -234,7 +234,7 @@ def _try(
         name: parameter(f"_var{first + position}")
         for position, name in enumerate(candidate.variables)
     }
-    taken = variables.assign_all(arguments, [_renamed(each, fresh) for each in overload.parameters])
+    taken = variables.assign_all(arguments, [_renamed(arg, fresh) for arg in overload.parameters])
     return variables.replaced(_renamed(overload.returns, fresh)) if taken else None
 
 

@@ -69,7 +69,7 @@ def plain_kinds(values: Sequence[Type]) -> tuple[TypeKind | None, ...]:
 
 
 def is_closed(value: Type) -> bool:
-    """Report whether no type variable stands in the type."""
+    """Report whether the type contains no type variable."""
     if value.kind is TypeKind.PARAMETER:
         return False
     return not value.parameters or all(map(is_closed, value.parameters))

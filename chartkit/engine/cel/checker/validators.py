@@ -100,7 +100,7 @@ def validate_literals(
             yield from list(_differing(elements))[:1]
         else:
             entries = literal.entries
-            yield from _differing([(each.key, _type(checked, each.key, False)) for each in entries])
+            yield from _differing([(item.key, _type(checked, item.key, False)) for item in entries])
             yield from _differing(
                 [(entry.value, _type(checked, entry.value, entry.optional)) for entry in entries]
             )

@@ -131,7 +131,7 @@ class Dispatch:
 
 
 def _lists_of_anything(overload: Overload) -> tuple[Type, ...]:
-    return tuple(LIST_DYN if each.kind is TypeKind.LIST else each for each in overload.parameters)
+    return tuple(LIST_DYN if item.kind is TypeKind.LIST else item for item in overload.parameters)
 
 
 def no_overload(function: str, args: Sequence[Value]) -> CelError:

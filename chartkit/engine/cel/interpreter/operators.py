@@ -372,7 +372,7 @@ def metered_caller(dispatch: Dispatch) -> Callable[..., Value]:
 
 
 def bounded(run: Callable[..., Value]) -> Callable[..., Value]:
-    """A call within a macro: what it gets and gives must be small, for it is made many times."""
+    """A call within a macro: its arguments and result must be small, because it runs many times."""
 
     def run_bounded(*args: Value) -> Value:
         for arg in args:

@@ -180,7 +180,7 @@ def has_path(value: Value, fields: Fields) -> bool:
 
 
 def value_or(value: Value, default: Value) -> Value:
-    """Kyverno's `value.orValue(default)`, which takes what is not optional as it is."""
+    """Kyverno's `value.orValue(default)`, which returns a value that is not an optional."""
     if value.__class__ is OptionalValue:
         return value.value if value.present else default
     return value

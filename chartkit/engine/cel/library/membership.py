@@ -52,7 +52,7 @@ class Members:
         return not self._others
 
     def has(self, value: Value) -> bool:
-        """Report whether there is an equal value; raises `CostLimitExceeded` after very many."""
+        """Report whether there is an equal value; raises `CostLimitExceeded` after too many."""
         key = _key(value)
         if key is not None and key in self._keys:
             return True

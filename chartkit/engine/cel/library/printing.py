@@ -80,9 +80,9 @@ _GO_TYPES_OF_NAMES: Final = {
 
 def go_type(value: Value) -> str:
     """Go's `%T` of a value."""
-    known = _GO_TYPES.get(value.__class__)
-    if known is not None:
-        return known
+    go_name = _GO_TYPES.get(value.__class__)
+    if go_name is not None:
+        return go_name
     if isinstance(value, dict):
         return "*types.baseMap"
     name = type_of(value).name
@@ -202,7 +202,7 @@ def doubles(value: Json) -> Value:
 
 
 def as_written(value: Json) -> Json:
-    """JSON as it is written and read again: a double without a fraction is a whole number."""
+    """JSON after writing and reading it: a double without a fraction is a whole number."""
     if isinstance(value, float):
         return whole(value)
     if isinstance(value, dict):

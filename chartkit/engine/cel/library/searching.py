@@ -51,7 +51,7 @@ def _steps(regex: Regex, length: int) -> int:
 
 
 def searched(regex: Regex, length: int, matches: int = 1) -> int:
-    """The work of finding so many matches in a text of a length."""
+    """The work of finding a number of matches in a text of a length."""
     return _steps(regex, length) * matches // _STEPS
 
 

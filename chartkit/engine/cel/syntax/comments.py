@@ -211,7 +211,7 @@ class _Attaching:
 
 
 def _marks(expr: tree.ListLiteral | tree.MapLiteral | tree.StructLiteral) -> list[int]:
-    """Return how many tokens stand before each part of a literal that are not in a part."""
+    """The number of tokens before each part of a literal that are not in a part."""
     match expr:
         case tree.ListLiteral():
             return [int(index in expr.optional_indices) for index in range(len(expr.elements))]

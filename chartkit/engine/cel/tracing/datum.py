@@ -105,7 +105,7 @@ class TraceError(CelError):
 
 
 class TraceFrame(Frame):
-    """The state of a trace; roots: the variables; locals: those of macros."""
+    """The state of a trace; roots: the variables; locals: the variables of macros."""
 
     __slots__ = ("locals", "roots")
 
@@ -284,18 +284,18 @@ def _selected(datum: Datum, key: Value, rest: FieldPath, optional: bool) -> Datu
         member = find(value, key)
     except CelError as error:
         raise TraceError(error.message, datum) from None
-    place = None if path is None or not steps else (*path, *steps)
-    if place is None or not isinstance(value, dict | list):
-        place, causes = None, datum
+    inner = None if path is None or not steps else (*path, *steps)
+    if inner is None or not isinstance(value, dict | list):
+        inner, causes = None, datum
     if member is not MISSING:
-        return Datum(member, place, causes)
+        return Datum(member, inner, causes)
     if optional:
-        return Datum(NONE, place, causes)
+        return Datum(NONE, inner, causes)
     if isinstance(value, Struct) and isinstance(key, str) and key in value.unset:
         return Datum(value.unset[key], None, causes)
     if value.__class__ is list:
         raise TraceError(f"index out of bounds: {show(key)}", datum)
-    missing = place if place is None else (*place, *rest)
+    missing = inner if inner is None else (*inner, *rest)
     raise TraceError(f"no such key: {show(key)}", Datum(None, missing, causes))
 
 

@@ -250,7 +250,7 @@ def disjunction(left: Step, right: Step, *, left_first: bool = False) -> Step:
 def _joined(first: Datum | TraceError, second: Datum | TraceError, decisive: bool) -> Datum:
     """The value of a junction that a decisive operand decides."""
     operands = (first, second)
-    deciding = [each for each in operands if isinstance(each, Datum) and each.value is decisive]
+    deciding = [item for item in operands if isinstance(item, Datum) and item.value is decisive]
     if deciding:
         return deciding[0] if len(deciding) == 1 else Datum(decisive, None, tuple(deciding))
     for operand in operands:

@@ -55,7 +55,7 @@ class BoundEvaluator(Evaluator):
         return self._binding.actions if self._binding is not None else ()
 
     def speaks_of(self, attributes: Attributes) -> bool:
-        """Report whether both the policy and its binding speak of a request."""
+        """Report whether both the policy and its binding match a request."""
         if not super().speaks_of(attributes):
             return False
         narrowed = self._binding.constraints if self._binding is not None else None
@@ -82,7 +82,7 @@ class BoundEvaluator(Evaluator):
         return "" if self._binding is None else self._binding.name
 
     def params(self, world: World, namespace: str) -> Iterator[Body | None]:
-        """The parameters of a request in a namespace, each evaluated by itself; None where it has
+        """The parameters of a request in a namespace, each evaluated separately; None where it has
         none. Raises EvaluationError where the reference cannot be used."""
         reference = self._binding.params if self._binding is not None else None
         if reference is None:

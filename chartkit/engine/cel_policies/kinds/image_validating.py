@@ -108,7 +108,7 @@ class ImageFields:
         """Return the JSON pointers of the fields that name an image."""
         listed = [datum.members for datum in self._found().values()]
         members = [member for group in listed if isinstance(group, list) for member in group]
-        return pointers(tuple(one for one in members if one.value == image), self._roots.judged)
+        return pointers(tuple(item for item in members if item.value == image), self._roots.judged)
 
 
 _LISTS: Final = ("containers", "initContainers", "ephemeralContainers")
@@ -206,7 +206,7 @@ class ImageValidatingEvaluator(Evaluator):
         return self.result(Status.SKIP, text, RULE, {"exceptions": names})
 
     def _images(self, admission: Admission, scope: PolicyScope, host: Host) -> dict[str, list[str]]:
-        """The references that the policy is about, by the list that they stand in."""
+        """The references that the policy is about, by the list that contains them."""
         by_name: dict[str, list[str]] = {}
         for name, program in self._extractors_for(admission).items():
             images = _texts(program.evaluate(scope, host))

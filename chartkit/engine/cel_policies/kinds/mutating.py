@@ -124,7 +124,7 @@ class MutatingEvaluator(Evaluator):
         cluster = admission.world.api.cluster(self.policy.name, "")
         try:
             wanted = targets.find(self._target_scope(admission), self.host(admission), cluster)
-            there = [one for one in cluster.of_kinds(wanted.kind) if wanted.object(one)]
+            there = [target for target in cluster.of_kinds(wanted.kind) if wanted.object(target)]
         except EvaluationError as error:
             yield self.result(Status.ERROR, f"failed to find targets: {error.message}", EVALUATION)
             return
@@ -159,14 +159,18 @@ class _Targets:
         if self.expression is not None:
             named = _named(self.expression.evaluate(scope, host))
             kinds = {(key.api_version, key.kind) for key in named}
-            return _Wanted(lambda one: key_of(one)[:2] in kinds, lambda body: key_of(body) in named)
+            return _Wanted(
+                lambda target: key_of(target)[:2] in kinds, lambda body: key_of(body) in named
+            )
         constraints = self.constraints
         if constraints is None:
             return _Wanted(lambda _one: False, lambda _body: False)
 
         def attributes(body: Body) -> Attributes:
-            one = Resource(body)
-            return Attributes(Request(one, plural=cluster.plural(one.api_version, one.kind)))
+            resource = Resource(body)
+            return Attributes(
+                Request(resource, plural=cluster.plural(resource.api_version, resource.kind))
+            )
 
         def fits(body: Body) -> bool:
             try:

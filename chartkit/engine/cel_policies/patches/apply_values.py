@@ -86,7 +86,7 @@ def plain(value: Value) -> Json:
 
 
 def encoded(value: Json) -> Json:
-    """The value as JSON has it once Go has written it; the very same where nothing differs."""
+    """The value as JSON has it once Go has written it; the same object where nothing differs."""
     if value is NIL_LIST:
         return None
     if isinstance(value, dict):

@@ -41,7 +41,7 @@ class _TestFailedError(PatchError):
 def apply_json_patch(patches: Iterable[Value], resource: Body) -> Body:
     """A new object: the resource with the operations applied to it; raises `ApplyError`.
 
-    The very same resource comes back where a `test` among them fails.
+    The resource itself is returned where a `test` among them fails.
     """
     operations = [_operation(patch) for patch in patches if isinstance(patch, Struct)]
     document = _Document(encoded(resource))

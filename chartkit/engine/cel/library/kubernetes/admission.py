@@ -41,11 +41,11 @@ def _refusing(name: str) -> Callable[[Mapping[str, Value]], Value]:
 def _library(name: str, **more: types.Type) -> Library:
     for kind in _TYPES:
         named(types.struct(kind))
-    found = {
+    own = {
         kind: {key: parse_type(fields[key]) for key in fields} for kind, fields in _TYPES.items()
     }
-    found[REQUEST.name].update(more)
-    return Library(name, structs=tuple(declared(types.struct(each), found[each]) for each in found))
+    own[REQUEST.name].update(more)
+    return Library(name, structs=tuple(declared(types.struct(each), own[each]) for each in own))
 
 
 LIBRARY: Final = _library("kubernetes.admission")

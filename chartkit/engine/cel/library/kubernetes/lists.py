@@ -71,11 +71,11 @@ def _best(name: str, wanted: int) -> Callable[[list[Value]], Value]:
     def best(values: list[Value]) -> Value:
         if not values:
             raise CelError(f"{name} called on empty list")
-        found = _comparable(values[0])
+        chosen = _comparable(values[0])
         for value in values[1:]:
-            if _order(_comparable(value), found) == wanted:
-                found = value
-        return found
+            if _order(_comparable(value), chosen) == wanted:
+                chosen = value
+        return chosen
 
     return best
 

@@ -93,7 +93,7 @@ def _sum(left: QuantityValue, right: QuantityValue) -> QuantityValue:
             return QuantityValue(Quantity(other.unscaled, other.exponent, form), True, True)
     with Reraise("", QuantityError, CelError):
         total = first + other
-    small = left.small and right.small and all(_fits(each, total) for each in (first, other, total))
+    small = left.small and right.small and all(_fits(term, total) for term in (first, other, total))
     return QuantityValue(Quantity(total.unscaled, total.exponent, form), small, True)
 
 

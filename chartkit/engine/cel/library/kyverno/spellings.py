@@ -37,7 +37,7 @@ def member(signature: str, *, hosted: bool = False) -> _Declare:
 
 def members(code: Mapping[str, Implementation], *, hosted: bool = False) -> tuple[Overload, ...]:
     """Declares member functions by their signatures."""
-    return tuple(item for each in code for item in member(each, hosted=hosted)(code[each]))
+    return tuple(item for text in code for item in member(text, hosted=hosted)(code[text]))
 
 
 def prefixed(signature: str, *, hosted: bool = False, work: Work | None = None) -> _Declare:

@@ -129,7 +129,7 @@ def _duration(fields: _Fields) -> Duration:
 
 
 class _Json:
-    """Values as protobuf's `Value` holds them; what stands in many places is made once."""
+    """Values as protobuf's `Value` holds them; a value that occurs many times is made once."""
 
     __slots__ = ("_made",)
 

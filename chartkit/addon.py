@@ -45,7 +45,7 @@ def addons() -> Mapping[str, Addon]:
     """Return the installed add-ons by their names."""
     if find_spec(_PACKAGE) is None:
         return {}
-    found = (one for module in modules(_PACKAGE) for one in declarations(Addon, vars(module)))
+    found = (addon for module in modules(_PACKAGE) for addon in declarations(Addon, vars(module)))
     return {addon.name: addon for addon in found}
 
 
@@ -70,6 +70,6 @@ def port(addon: str, name: str, what: str) -> Any:
 def subcommands(group: str) -> Iterator[tuple[str, Any]]:
     """Yield the names and commands that add-ons bring for a command of the core."""
     for addon in addons().values():
-        for name, (place, _) in addon.commands.items():
+        for name, (target, _) in addon.commands.items():
             if name.startswith(f"{group} "):
-                yield name.removeprefix(f"{group} "), loaded(place)
+                yield name.removeprefix(f"{group} "), loaded(target)

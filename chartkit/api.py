@@ -189,15 +189,15 @@ class PolicySet:
         results: list[Result] = []
 
         def take(resource: Resource, found: Sequence[RuleResult]) -> None:
-            results.extend(_result(resource, each, facts[each.policy_id]) for each in found)
+            results.extend(_result(resource, result, facts[result.policy_id]) for result in found)
 
         policies, processes = requests.policies.policies, 1 if why else jobs
         ObjectScan(policies, context, completion, processes, Shown()).run(given, take)
         return tuple(results)
 
 
-def _require_known(parameter: str, given: str, known: Iterable[str]) -> None:
-    if given not in (names := [*known]):
+def _require_known(parameter: str, given: str, choices: Iterable[str]) -> None:
+    if given not in (names := [*choices]):
         raise InputError(f"{parameter} '{given}' is not one of {', '.join(names)}")
 
 
@@ -238,10 +238,10 @@ def compile(
     _require_known("policy_type", policy_type, PolicyType)
 
     given = [
-        each for loaded in policies if isinstance(loaded, Manifests) for each in loaded.objects
+        body for loaded in policies if isinstance(loaded, Manifests) for body in loaded.objects
     ]
     compiled = load_policies(
-        [str(each) for each in policies if not isinstance(each, Manifests)],
+        [str(source) for source in policies if not isinstance(source, Manifests)],
         parameters or {},
         read_exceptions(filter(is_exception, given)),
         policy_type,
@@ -315,7 +315,7 @@ def render(
 
 def _named(project: Project, names: Sequence[str]) -> tuple[Environment, ...]:
     """Return the environments of names, all of a project without one; raise InputError."""
-    chosen = {one.name: one for name in names for one in project.environments_of(name)}
+    chosen = {env.name: env for name in names for env in project.environments_of(name)}
     return tuple((chosen or project.environments).values())
 
 
@@ -325,11 +325,11 @@ def _require_own_baselines(project: Project, environments: Sequence[Environment]
         location = project.locate("environments")
         raise InputError("no environment has a baseline", location, "baseline: FILE")
     first: dict[Path, str] = {}
-    for each in environments:
-        if each.baseline and first.setdefault(each.baseline, each.name) != each.name:
-            message = f"{first[each.baseline]} and {each.name} would write one baseline"
+    for other in environments:
+        if other.baseline and first.setdefault(other.baseline, other.name) != other.name:
+            message = f"{first[other.baseline]} and {other.name} would write one baseline"
             hint = "give each its own, or null"
-            raise InputError(message, each.locate("baseline"), hint)
+            raise InputError(message, other.locate("baseline"), hint)
 
 
 class Verdict(StrEnum):

@@ -76,12 +76,12 @@ def lock(path: Path | str, handle: int) -> bool | None:
     """
     try:
         _take(handle)
-        found, own = os.stat(path), os.fstat(handle)
+        current, own = os.stat(path), os.fstat(handle)
     except (BlockingIOError, FileNotFoundError):
         return False
     except OSError:
         return None
-    return (found.st_dev, found.st_ino) == (own.st_dev, own.st_ino)
+    return (current.st_dev, current.st_ino) == (own.st_dev, own.st_ino)
 
 
 def clear(path: Path) -> None:

@@ -154,10 +154,10 @@ class Store:
     def _clear(self) -> None:
         """Remove the oldest files beyond the store's room."""
         with os.scandir(self.folder) as entries:
-            found = [(entry.stat(follow_symlinks=False), entry.path) for entry in entries]
-        found.sort(key=lambda each: each[0].st_mtime_ns, reverse=True)
+            files = [(entry.stat(follow_symlinks=False), entry.path) for entry in entries]
+        files.sort(key=lambda file: file[0].st_mtime_ns, reverse=True)
         room = _ROOM
-        for status, path in found:
+        for status, path in files:
             room -= status.st_size
             if room < 0:
                 with contextlib.suppress(OSError):

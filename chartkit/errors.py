@@ -39,9 +39,9 @@ class ChartkitError(Exception):
         self.hint = hint
 
     def __str__(self) -> str:
-        place = f"{self.location}: " if self.location else ""
+        prefix = f"{self.location}: " if self.location else ""
         hint = f" ({self.hint})" if self.hint else ""
-        return f"{place}{self.message}{hint}"
+        return f"{prefix}{self.message}{hint}"
 
 
 class InputError(ChartkitError):

@@ -154,9 +154,9 @@ class Diagnostic:
     hint: str | None = None
 
     def __str__(self) -> str:
-        place = f"{self.location}: " if self.location else ""
+        prefix = f"{self.location}: " if self.location else ""
         hint = f" ({single_line(self.hint)})" if self.hint else ""
-        return f"{place}{self.severity} {self.rule_id}: {single_line(self.message)}{hint}"
+        return f"{prefix}{self.severity} {self.rule_id}: {single_line(self.message)}{hint}"
 
 
 class Explanation(NamedTuple):
@@ -266,7 +266,7 @@ def pointed_at(body: Json, steps: Iterable[str]) -> Json:
 def mappings_at(body: Json, *path: str) -> list[Body]:
     """Return the mappings in the list at a path of a document; none without such a list."""
     listed = mapping_at(body, *path[:-1]).get(path[-1])
-    return [each for each in listed if isinstance(each, dict)] if isinstance(listed, list) else []
+    return [item for item in listed if isinstance(item, dict)] if isinstance(listed, list) else []
 
 
 def list_of(value: Json) -> list[Json]:
@@ -281,7 +281,7 @@ def text_of(value: object) -> str:
 
 def texts_of(value: Json) -> list[str]:
     """Return the texts in a list; none if the value is not a list."""
-    return [each for each in list_of(value) if isinstance(each, str)]
+    return [text for text in list_of(value) if isinstance(text, str)]
 
 
 def coerced_texts(value: Json) -> Mapping[str, str]:
@@ -309,7 +309,7 @@ def leaves(value: Json, path: FieldPath = ()) -> Iterator[tuple[FieldPath, Json]
 
 def texts_below(value: Json, path: FieldPath = ()) -> Iterator[tuple[FieldPath, str]]:
     """Yield every text in a value, keys aside, with its path."""
-    return ((place, text) for place, text in leaves(value, path) if isinstance(text, str))
+    return ((at, text) for at, text in leaves(value, path) if isinstance(text, str))
 
 
 def values_below(value: Json, path: FieldPath = ()) -> Iterator[tuple[FieldPath, Json]]:
@@ -344,10 +344,10 @@ def renamed(body: Body, old: str, new: str) -> Body:
 
 def gathered(pairs: Iterable[tuple[T, R]]) -> dict[T, list[R]]:
     """Return the values of each key, in their order."""
-    found: dict[T, list[R]] = {}
+    groups: dict[T, list[R]] = {}
     for key, value in pairs:
-        found.setdefault(key, []).append(value)
-    return found
+        groups.setdefault(key, []).append(value)
+    return groups
 
 
 def same(left: Json, right: Json) -> bool:

@@ -97,6 +97,6 @@ def _plain(line: str) -> str:
     return _COMMIT.sub(r"<code>\g<0></code>", line).replace(_INVISIBLE, "&#8203;")
 
 
-def _written(found: re.Match[str]) -> str:
-    character = found[0]
+def _written(match: re.Match[str]) -> str:
+    character = match[0]
     return _SHORT.get(character) or f"\\u{ord(character):04x}"

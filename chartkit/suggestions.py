@@ -10,9 +10,9 @@ def nearest(name: str, known: Iterable[str], most: int = 3, similarity: float = 
     does not count. similarity: from 0 to 1, the least."""
     import difflib  # Only errors need it.
 
-    by_lower = {each.lower(): each for each in known}
-    found = difflib.get_close_matches(name.lower(), by_lower, most, similarity)
-    return [by_lower[each] for each in found]
+    by_lower = {word.lower(): word for word in known}
+    matches = difflib.get_close_matches(name.lower(), by_lower, most, similarity)
+    return [by_lower[word] for word in matches]
 
 
 def suggestion(name: str, known: Iterable[str]) -> str | None:

@@ -137,18 +137,18 @@ class Budget:
         size = 0
         pending = [value]
         while pending:
-            each = pending.pop()
-            kind = each.__class__
+            part = pending.pop()
+            kind = part.__class__
             if kind is str:
-                size += len(each)
-            elif isinstance(each, dict):
-                self.spend(len(each) + 4, user)
-                size += _MEMBER * len(each) + sum(map(len, each))
-                pending += each.values()
-            elif isinstance(each, list):
-                self.spend(len(each) + 4, user)
-                size += _MEMBER * len(each)
-                pending += each
+                size += len(part)
+            elif isinstance(part, dict):
+                self.spend(len(part) + 4, user)
+                size += _MEMBER * len(part) + sum(map(len, part))
+                pending += part.values()
+            elif isinstance(part, list):
+                self.spend(len(part) + 4, user)
+                size += _MEMBER * len(part)
+                pending += part
         return size
 
     def _exceeded(self, limit: int, most: int, unit: str, user: str) -> BudgetError:

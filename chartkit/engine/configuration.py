@@ -68,11 +68,11 @@ class ResourceFilter:
         """text: between the brackets; what follows a third comma has Kyverno repeat the entry
         before it, which changes nothing."""
         parts = text.split(",")
-        known = parts[0] != "" and len(parts) <= 3
+        is_valid = parts[0] != "" and len(parts) <= 3
         namespace, name = (*parts[1:3], "", "")[:2]
         self.text = f"[{text}]"
         self._kind: tuple[Matcher, ...] | None = None
-        if known:
+        if is_valid:
             self._kind = tuple(map(compile_wildcard, parse_kind_selector(parts[0])))
         self._namespace, self._name = compile_wildcard(namespace), compile_wildcard(name)
 
@@ -98,7 +98,7 @@ def _about(
     filters: tuple[ResourceFilter, ...], kind: GroupVersionKind, subresource: str
 ) -> tuple[ResourceFilter, ...]:
     """Return the entries about objects of a kind: most are about others."""
-    return tuple(each for each in filters if each.is_about(kind, subresource))
+    return tuple(entry for entry in filters if entry.is_about(kind, subresource))
 
 
 def parse_resource_filters(text: str) -> tuple[ResourceFilter, ...]:
@@ -159,10 +159,10 @@ class Configuration:
         """Return why neither the creation of an object nor the creation of its Pods reaches a
         policy; labels: the labels of the namespaces in the inputs, by name."""
         given = in_namespace(resource)
-        known = labels.get(given.namespace)
-        reasons = tuple(self.unsent(given, known, subresource))
+        namespace_labels = labels.get(given.namespace)
+        reasons = tuple(self.unsent(given, namespace_labels, subresource))
         pod = _pod_of(given)
-        if reasons and pod is not None and not any(self.unsent(pod, known)):
+        if reasons and pod is not None and not any(self.unsent(pod, namespace_labels)):
             return ()
         return reasons
 
@@ -172,15 +172,15 @@ class Configuration:
         kind = kind_of(resource)
         if kind == _NAMESPACE:
             own = mapping_at(resource.body, "metadata", "labels")
-            known: Mapping[str, str] = {**own, NAME_LABEL: resource.name}
+            namespace_labels: Mapping[str, str] = {**own, NAME_LABEL: resource.name}
         elif is_cluster_scoped(kind) or not resource.namespace:
             return
         else:
-            known = {**(labels or {}), NAME_LABEL: resource.namespace}
+            namespace_labels = {**(labels or {}), NAME_LABEL: resource.namespace}
         certain = kind == _NAMESPACE or labels is not None
         for part in selector_parts(self.namespace_selector):
             keys = [*part.labels, *(requirement.key for requirement in part.expressions)]
-            if (certain or keys == [NAME_LABEL]) and not compile_selector(part)(known):
+            if (certain or keys == [NAME_LABEL]) and not compile_selector(part)(namespace_labels):
                 yield Reason(NAMESPACE_SELECTOR, selector_text(part))
 
 
@@ -208,9 +208,9 @@ def read_configuration(data: Mapping[str, Json]) -> Configuration:
         _selector(webhooks.get(NAMESPACE_SELECTOR)),
         _selector(webhooks.get(OBJECT_SELECTOR)),
         tuple(
-            (str(one.get("name")), WebhookConditions([one]))
-            for one in (conditions if isinstance(conditions, list) else ())
-            if isinstance(one, dict)
+            (str(condition.get("name")), WebhookConditions([condition]))
+            for condition in (conditions if isinstance(conditions, list) else ())
+            if isinstance(condition, dict)
         ),
     )
 

@@ -211,12 +211,12 @@ class Document:
         container = self._owned_root()
         for part in parts[1:-1]:
             try:
-                found = self._entered(container, decode(part))
+                member = self._entered(container, decode(part))
             except PatchError:
                 return None, ""
-            if not isinstance(found, dict | list):
+            if not isinstance(member, dict | list):
                 return None, ""
-            container = found
+            container = member
         return container, decode(parts[-1])
 
     def _owned_root(self) -> Container:
@@ -236,11 +236,11 @@ class Document:
 
     def _entered(self, container: Container, key: str) -> Json:
         """As `get`, for a container that is about to be changed."""
-        found = self.get(container, key)
-        if not key or not isinstance(found, dict | list):
-            return found
-        owned = self._owned(found)
-        if owned is not found:
+        member = self.get(container, key)
+        if not key or not isinstance(member, dict | list):
+            return member
+        owned = self._owned(member)
+        if owned is not member:
             put(container, key, owned)
         return owned
 
@@ -262,8 +262,8 @@ class Document:
         elif isinstance(value, list):
             own = self._own
             value[:] = [
-                one if one.__class__ is dict and id(one) not in own else self._closed(one)
-                for one in value
+                item if item.__class__ is dict and id(item) not in own else self._closed(item)
+                for item in value
             ]
         else:
             value = closed(value)
@@ -286,13 +286,13 @@ class Document:
         container = self._owned_root()
         for part, following in pairwise(parts):
             try:
-                found = self._entered(container, decode(part))
+                member = self._entered(container, decode(part))
             except PatchError:
-                found = None
-            if found is None:
+                member = None
+            if member is None:
                 container = self._kept(_made(container, part, following))
-            elif isinstance(found, dict | list):
-                container = found
+            elif isinstance(member, dict | list):
+                container = member
             else:
                 raise PatchError("invalid state detected")
 
@@ -369,7 +369,7 @@ def closed(value: Json) -> Json:
         raise PatchError(NO_DOCUMENT)
     if isinstance(value, dict):
         return {key: closed(member) for key, member in value.items()}
-    return [closed(one) for one in value] if isinstance(value, list) else value
+    return [closed(element) for element in value] if isinstance(value, list) else value
 
 
 def decode(part: str) -> str:

@@ -59,9 +59,9 @@ class Reads:
         for course in courses:
             objects, numbers = [reads._all._source], [0]
             for number, key in course:
-                first, found = reads._noted(numbers[number], objects[number], key)
-                objects += found
-                numbers += range(first, first + len(found))
+                first, answered = reads._noted(numbers[number], objects[number], key)
+                objects += answered
+                numbers += range(first, first + len(answered))
         return reads
 
     @property
@@ -76,10 +76,10 @@ class Reads:
         for number, key in self.answers:
             source, above = sources[number], paths[number]
             yield (*above, key)
-            first, found = self._objects[number, key]
+            first, objects = self._objects[number, key]
             read = source if key is None else {key: source.get(key)}
             places = (path for name, value in read.items() for path in _holders(value, (name,)))
-            for at, (body, path) in enumerate(zip(found, places, strict=True), first):
+            for at, (body, path) in enumerate(zip(objects, places, strict=True), first):
                 sources[at], paths[at] = body, (*above, *path)
 
     @property
@@ -96,10 +96,10 @@ class Reads:
         read = number, key
         noted = self._objects.get(read)
         if noted is None:
-            found: list[Body] = []
-            self.answers[read] = _asked(source, key, found)
-            noted = self._objects[read] = (self._count, found)
-            self._count += len(found)
+            objects: list[Body] = []
+            self.answers[read] = _asked(source, key, objects)
+            noted = self._objects[read] = (self._count, objects)
+            self._count += len(objects)
         return noted
 
     @contextmanager
@@ -126,25 +126,25 @@ def _together(roots: Sequence[Body]) -> Body:
     return {str(number): root for number, root in enumerate(roots)}
 
 
-def _asked(source: Body, key: str | None, found: list[Body]) -> Answer:
+def _asked(source: Body, key: str | None, objects: list[Body]) -> Answer:
     """Return the answer to a read, and add the objects in it to those found."""
     if key is not None:
         value = source.get(key, _MISSING)
-        return _ABSENT if value is _MISSING else _answer(value, found)
-    return _ENTRIES, *source, *[_answer(value, found) for value in source.values()]
+        return _ABSENT if value is _MISSING else _answer(value, objects)
+    return _ENTRIES, *source, *[_answer(value, objects) for value in source.values()]
 
 
-def _answer(value: Json, found: list[Body]) -> Answer:
+def _answer(value: Json, objects: list[Body]) -> Answer:
     kind = value.__class__
     if kind is str or value is None:
         return value
     if kind is dict:
         if not value:
             return _EMPTY
-        found.append(value)
+        objects.append(value)
         return _OBJECT
     if kind is list:
-        return _LIST, *[_answer(member, found) for member in value]
+        return _LIST, *[_answer(member, objects) for member in value]
     # 1, 1.0 and True are equal and different all the same.
     return kind, repr(value)
 
@@ -202,15 +202,15 @@ class RecordedObject(dict[str, Json]):
         return value if self._convert is None else self._convert(value)
 
     def __missing__(self, key: Any) -> Json:
-        found = self.get(key, _MISSING)
-        if found is _MISSING:
+        value = self.get(key, _MISSING)
+        if value is _MISSING:
             raise KeyError(key)
-        return found
+        return value
 
     def get(self, key: Any, default: Json = None) -> Json:
-        found = dict.get(self, key, _MISSING)
-        if found is not _MISSING or self._is_complete:
-            return default if found is _MISSING else found
+        member = dict.get(self, key, _MISSING)
+        if member is not _MISSING or self._is_complete:
+            return default if member is _MISSING else member
         if key.__class__ is not str:
             return dict.get(self._complete(), key, default)
         numbers = self._reads.note(self._number, self._source, key)

@@ -49,7 +49,7 @@ def respond(
                 after = run.request.resource
                 responses.append(PolicyResponse(policy, phase, before, after, tuple(results), form))
                 before = after
-    return [replace(one, results=tuple(run.settled(one.results))) for one in responses]
+    return [replace(answer, results=tuple(run.settled(answer.results))) for answer in responses]
 
 
 def explain(
@@ -69,7 +69,7 @@ def explain(
                 decisions += policy.why_phase(run, phase, results)
     settled = run.settled(results)
     for before, now in zip(results, settled, strict=True):
-        for index, one in enumerate(decisions if now is not before else ()):
-            if one.is_about(before):
-                decisions[index] = replace(one, status=now.status, message=now.message)
+        for index, decision in enumerate(decisions if now is not before else ()):
+            if decision.is_about(before):
+                decisions[index] = replace(decision, status=now.status, message=now.message)
     return decisions, settled

@@ -46,15 +46,15 @@ class SharedKind:
             for number, policy in enumerate(policies)
             if phase in policy.phases
         ]
-        self._validates_only = all(each.phases == {Phase.VALIDATE} for each in policies)
+        self._validates_only = all(runnable.phases == {Phase.VALIDATE} for runnable in policies)
         self._sharing: Sharing[Whole] = Sharing(policies, space, seen + 1, seen)
 
     def results(self, request: Request, world: World) -> Sequence[RuleResult]:
         sharing = self._sharing
         if not sharing.is_ready():
             return evaluate(self._policies, request, world)
-        place = place_of(request)
-        whole = sharing.whole(request, place)
+        key = place_of(request)
+        whole = sharing.whole(request, key)
         if whole is not None and self._validates_only and sharing.is_all:
             return whole.results
         run = Run(request, world)
@@ -68,14 +68,14 @@ class SharedKind:
             elif whole is not None:
                 results += whole.verdicts[number]
             else:
-                verdict, course = judged(policy, request, world, shared, place)
+                verdict, course = judged(policy, request, world, shared, key)
                 results += verdict
                 if course is not None:
                     verdicts[number] = verdict
                     courses.append(course)
         settled = run.settled(results)
         if whole is None:
-            sharing.keep(courses, request, place, Whole(verdicts, tuple(settled)))
+            sharing.keep(courses, request, key, Whole(verdicts, tuple(settled)))
         return settled
 
 
@@ -133,8 +133,8 @@ class Sharing(Generic[W]):
 
     def whole(self, request: Request, place: Hashable) -> W | None:
         """Return what came of all shared verdicts on an equal request."""
-        found = None if self._together is None else self._together.find(request, place)
-        return None if found is None else found[0]
+        verdict = None if self._together is None else self._together.find(request, place)
+        return None if verdict is None else verdict[0]
 
     def keep(
         self, courses: Collection[Course], request: Request, place: Hashable, whole: W
@@ -216,12 +216,12 @@ class Shared(Generic[V]):
         self._tried += 1
         tree = self._trees.get(place)
         try:
-            found = None if tree is None else tree.find(*_roots(request))
+            kept = None if tree is None else tree.find(*_roots(request))
         except RecursionError:
-            found = None
-        if found is not None:
+            kept = None
+        if kept is not None:
             self._hits += 1
-        return found
+        return kept
 
     def keep(self, reads: Reads, place: Hashable, verdict: V) -> None:
         """Keep a verdict for all requests that answer the reads alike, unless their answers nest
@@ -246,9 +246,9 @@ def judged(
 ) -> tuple[Verdict, Course | None]:
     """Return what a policy says in validation, or said of an equal request, and the reads that led
     to it; None: it holds for this request alone."""
-    found = shared.find(request, place)
-    if found is not None:
-        return found
+    kept = shared.find(request, place)
+    if kept is not None:
+        return kept
     reads = Reads(*_roots(request))
     body, fields = reads.roots
     resource = Resource(body, request.resource.location)

@@ -61,7 +61,9 @@ class DeletingPolicy(Evaluator):
         conditions = named_expressions(policy.spec.get("conditions"))
         self._conditions = compiler.conditions(conditions, "spec.conditions")
         self._excepting = exceptions_of(policy, exceptions)
-        self._exceptions = [compiler.conditions(one.conditions) for one in self._excepting]
+        self._exceptions = [
+            compiler.conditions(exception.conditions) for exception in self._excepting
+        ]
         self.propagation: str = policy.spec.get("deletionPropagationPolicy") or ""
         self.schedule, problems = _schedule(policy)
         self.diagnostics: tuple[Diagnostic, ...] = (*problems, *cluster_refusals(policy))
@@ -152,10 +154,10 @@ class DeletingPolicy(Evaluator):
         return self.result(Status.FAIL, _UNMATCHED, self.policy.name)
 
 
-def _namespace(attributes: Attributes, known: Value) -> Value:
+def _namespace(attributes: Attributes, namespace: Value) -> Value:
     """The namespace of an object; a Namespace is in itself."""
-    if known is not None or not attributes.is_namespace:
-        return known
+    if namespace is not None or not attributes.is_namespace:
+        return namespace
     metadata = {"name": attributes.name, "labels": dict(attributes.labels[0])}
     return namespace_value({"metadata": metadata})
 

@@ -135,11 +135,11 @@ class CleanupPolicy:
         return self._conditions is None or self._conditions(_about(context, resource))
 
     def _bind(self, kind: GroupVersionKind) -> tuple[Predicate | None, Predicate | None]:
-        found = self._bound.get(kind)
-        if found is None:
+        predicates = self._bound.get(kind)
+        if predicates is None:
             exclude = None if self._exclude is None else _bind(self._exclude, kind)
-            found = self._bound[kind] = (_bind(self._match, kind), exclude)
-        return found
+            predicates = self._bound[kind] = (_bind(self._match, kind), exclude)
+        return predicates
 
     def _answer(self, status: Status, message: str) -> RuleResult:
         return RuleResult(self.key, self.name, RuleType.CLEANUP, status, message)
@@ -177,14 +177,14 @@ def read_cleanup_policy(resource: Resource) -> CleanupPolicy:
         faults.append(f"spec.schedule: {problem}")
     for name in ("match", "exclude"):
         block = spec.get(name) or {}
-        for one in (*(block.get("any") or ()), *(block.get("all") or ())):
+        for part in (*(block.get("any") or ()), *(block.get("all") or ())):
             faults.extend(
                 f"spec.{name}: {user} must not be specified: nobody asks for a cleanup"
                 for user in ("roles", "clusterRoles", "subjects")
-                if one.get(user)
+                if part.get(user)
             )
     wanted, unwanted = spec["match"].get("any") or (), (spec.get("exclude") or {}).get("any") or ()
-    if any(one in unwanted for one in wanted):
+    if any(value in unwanted for value in wanted):
         faults.append("spec: CleanupPolicy is matching an empty set")
     return CleanupPolicy(
         name=resource.name,
@@ -408,21 +408,21 @@ def _duration(text: str) -> timedelta | None:
         return timedelta(microseconds=parse_duration(text) / 1000)
     except (ValueError, OverflowError):
         pass
-    found = [
+    parts = [
         int(number) * seconds
         for number, unit in _PART.findall(text)
         for names, seconds in _SECONDS
         if unit.lower() in names or unit.lower().startswith(names[-1])
     ]
     try:
-        return timedelta(seconds=sum(found)) if found else None
+        return timedelta(seconds=sum(parts)) if parts else None
     except OverflowError:
         return None
 
 
 def _created(text: object) -> datetime | None:
     try:
-        found = datetime.fromisoformat(text) if isinstance(text, str) else None
+        time = datetime.fromisoformat(text) if isinstance(text, str) else None
     except ValueError:
         return None
-    return found if found is None or found.tzinfo else found.replace(tzinfo=UTC)
+    return time if time is None or time.tzinfo else time.replace(tzinfo=UTC)

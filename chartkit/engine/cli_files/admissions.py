@@ -47,9 +47,9 @@ class UserValues:
         rule they were made from."""
         for prefix in _AUTOGEN:
             if rule.startswith(prefix):
-                found = self.by_rule.get((policy, rule.removeprefix(prefix)))
-                if found is not None:
-                    return found
+                variables = self.by_rule.get((policy, rule.removeprefix(prefix)))
+                if variables is not None:
+                    return variables
         return _EMPTY
 
     def namespace_labels(self, namespace: str) -> Mapping[str, str]:

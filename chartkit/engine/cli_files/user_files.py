@@ -65,28 +65,28 @@ def _decoded(value: Json, schema: Schema, what: str, location: Location, pointer
     if kind == "array":
         if not isinstance(value, list):
             raise InputError(f"{what} must be a list", location)
-        each = f"each of {what}"
+        element = f"each of {what}"
         return [
-            _decoded(item, schema["items"], each, location, f"{pointer}/{index}")
+            _decoded(item, schema["items"], element, location, f"{pointer}/{index}")
             for index, item in enumerate(value)
         ]
     if not isinstance(value, dict):
         raise InputError(f"{what} must be a mapping", location)
     fields: Mapping[str, Schema] = schema.get("properties", {})
-    known = {name.lower(): name for name in fields}
-    found: Body = {}
+    by_lower = {name.lower(): name for name in fields}
+    result: Body = {}
     for key, member in value.items():
-        place = f"{pointer}/{str(key).replace('~', '~0').replace('/', '~1')}"
+        field = f"{pointer}/{str(key).replace('~', '~0').replace('/', '~1')}"
         if "additionalProperties" in schema:
             name, inner = str(key), schema["additionalProperties"]
-        elif str(key).lower() in known:
-            name = known[str(key).lower()]
+        elif str(key).lower() in by_lower:
+            name = by_lower[str(key).lower()]
             inner = fields[name]
         else:
             hint = suggestion(str(key), fields) or f"known are {', '.join(fields)}"
-            raise InputError(f"unknown field '{key}'", location.within(place), hint)
-        found[name] = _decoded(member, inner, name, location, place)
-    return found
+            raise InputError(f"unknown field '{key}'", location.within(field), hint)
+        result[name] = _decoded(member, inner, name, location, field)
+    return result
 
 
 def read_values(
@@ -177,15 +177,15 @@ def _namespaces(body: Mapping[str, Json], location: Location) -> dict[str, Body]
 def _subresources(
     items: Json, location: Location
 ) -> dict[GroupVersionKind, tuple[GroupVersionKind, str]]:
-    found: dict[GroupVersionKind, tuple[GroupVersionKind, str]] = {}
+    subresources: dict[GroupVersionKind, tuple[GroupVersionKind, str]] = {}
     for item in _items(items, "subresources", location):
         own = _mapping(item.get("subresource"), "subresource", location)
         parent = _mapping(item.get("parentResource"), "parentResource", location)
         _, slash, name = _name(own, "subresources", location).partition("/")
         if not slash:
             raise InputError("a subresource's name is written as in pods/exec", location)
-        found[_kind(own)] = (_kind(parent), name.partition("/")[0])
-    return found
+        subresources[_kind(own)] = (_kind(parent), name.partition("/")[0])
+    return subresources
 
 
 def _kind(body: Mapping[str, Json]) -> GroupVersionKind:
@@ -256,10 +256,10 @@ def read_user_info(body: Json, location: Location) -> User:
     )
 
 
-def _require_known(body: Body, known: tuple[str, ...], what: str, location: Location) -> None:
+def _require_known(body: Body, fields: tuple[str, ...], what: str, location: Location) -> None:
     for key in body:
-        if key not in known:
-            hint = "known are " + ", ".join(known)
+        if key not in fields:
+            hint = "known are " + ", ".join(fields)
             raise InputError(f"{what} has no '{key}'", location, hint)
 
 

@@ -67,11 +67,11 @@ class ObjectApi:
         if method != "GET":
             raise LookupFailed(f"method {method} not supported for fake client")
         path = _parse(url_path)
-        found = self._by_resource.get((path.group, path.version, path.resource), {})
+        objects = self._by_resource.get((path.group, path.version, path.resource), {})
         if path.name:
-            body = found.get((path.namespace, path.name))
+            body = objects.get((path.namespace, path.name))
             if body is None:
-                kind = next((each["kind"] for each in found.values()), _singular(path.resource))
+                kind = next((obj["kind"] for obj in objects.values()), _singular(path.resource))
                 resource = f"{path.resource}.{path.group}" if path.group else path.resource
                 raise LookupFailed(
                     f"failed to get resource {path.api_version}/{kind}/{path.name}: "
@@ -80,7 +80,7 @@ class ObjectApi:
             return body
         items = [
             body
-            for (namespace, _), body in sorted(found.items(), key=lambda item: item[0])
+            for (namespace, _), body in sorted(objects.items(), key=lambda item: item[0])
             if path.namespace in ("", namespace)
         ]
         kind = items[0]["kind"] if items else ""
@@ -162,7 +162,10 @@ class UserApi:
         self._cluster = cluster
         self._objects = objects
         named = map(Resource, configmaps or ())
-        self._configmaps = {(one.namespace or "default", one.name): one.body for one in named}
+        self._configmaps = {
+            (configmap.namespace or "default", configmap.name): configmap.body
+            for configmap in named
+        }
         self._missing = NoSource if configmaps is None else LookupFailed
         self._by_rule = by_rule
 
@@ -276,27 +279,27 @@ def _recorded_call(entry: Body) -> tuple[str, Recorded]:
 
 
 def _global_data(entry: Body) -> Json:
-    place = f"globalContextEntries {quote(str(entry.get('name')))}"
+    prefix = f"globalContextEntries {quote(str(entry.get('name')))}"
     resources = entry.get("resources")
     data = entry.get("data") if resources is None else resources
     projections = entry.get("projections") or ()
     if data is None:
         if projections:
-            raise LookupFailed(f"{place}: data is required when projections are set")
+            raise LookupFailed(f"{prefix}: data is required when projections are set")
         return None
     if path := entry.get("fieldPath"):
-        data = _search(path, data, f"{place} fieldPath")
+        data = _search(path, data, f"{prefix} fieldPath")
     if not projections:
         return data
-    found = {}
+    results = {}
     for projection in projections:
         name, path = projection.get("name"), projection.get("path") or ""
         if not name:
-            raise LookupFailed(f"{place} projection name must not be empty")
-        found[name] = _search(path, data, f"{place} projection {quote(name)} path {quote(path)}")
-    return found
+            raise LookupFailed(f"{prefix} projection name must not be empty")
+        results[name] = _search(path, data, f"{prefix} projection {quote(name)} path {quote(path)}")
+    return results
 
 
-def _search(path: str, data: Json, place: str) -> Json:
-    with Reraise(f"{place}: ", JMESPathError, LookupFailed):
+def _search(path: str, data: Json, prefix: str) -> Json:
+    with Reraise(f"{prefix}: ", JMESPathError, LookupFailed):
         return compile_expression(path).search(data)

@@ -85,20 +85,20 @@ def unextended(rules: Sequence[Rule]) -> Iterator[tuple[int, FieldPath, str]]:
             yield index, ("generate",), "a rule of the policy generates"
         if _has_json_patch(rule.mutate):
             yield index, ("mutate",), "a rule of the policy mutates with patchesJson6902"
-        for path, one in rule.filters():
+        for path, block in rule.filters():
             special = {
-                "name": bool(one.name),
-                "names": bool(one.names),
-                "selector": one.selector is not None,
-                "annotations": one.annotations is not None,
+                "name": bool(block.name),
+                "names": bool(block.names),
+                "selector": block.selector is not None,
+                "annotations": block.annotations is not None,
             }
             for key, is_given in special.items():
                 if is_given:
                     yield index, (*path, "resources", key), f"a filter of the policy names {key}"
-            if len(one.kinds) > 1 and _has_kind(one.kinds, "Pod"):
+            if len(block.kinds) > 1 and _has_kind(block.kinds, "Pod"):
                 kinds = (*path, "resources", "kinds")
                 yield index, kinds, "a filter of the policy names further kinds beside Pod"
-            needed = needed or any(kind == "Pod" or kind in _KINDS for kind in one.kinds)
+            needed = needed or any(kind == "Pod" or kind in _KINDS for kind in block.kinds)
     if not needed:
         yield 0, ("match",), "no filter of the policy names just Pod"
 
@@ -107,7 +107,7 @@ def _has_json_patch(mutate: Body | None) -> bool:
     if not mutate:
         return False
     return bool(mutate.get("patchesJson6902")) or any(
-        one.get("patchesJson6902") for one in mutate.get("foreach") or ()
+        loop.get("patchesJson6902") for loop in mutate.get("foreach") or ()
     )
 
 
@@ -155,10 +155,10 @@ def _for_controllers(rule: Rule, kinds: str) -> Body | None:
     if not _has_kind(rule.match.kinds, "Pod") or (excluded and not _has_kind(excluded, "Pod")):
         return None
     named = sorted(kinds.split(","))
-    known = [kind for kind in named if kind in _TEMPLATED]
+    fitting = [kind for kind in named if kind in _TEMPLATED]
     name = _extended_name(_PREFIX, rule.name)
     return _extend(
-        rule.body, name, "template", tuple(known or named), lambda kinds: _has_kind(kinds, "Pod")
+        rule.body, name, "template", tuple(fitting or named), lambda kinds: _has_kind(kinds, "Pod")
     )
 
 
@@ -194,19 +194,19 @@ def _extended_match(
     for key in ("any", "all"):
         if block.get(key):
             filters = [
-                _with_kinds(one, selectors) if replaced(_kinds_of(one)) else one
-                for one in block[key]
+                _with_kinds(entry, selectors) if replaced(_kinds_of(entry)) else entry
+                for entry in block[key]
             ]
             return {**block, key: filters}
     return _with_kinds(block, selectors) if always or _kinds_of(block) else block
 
 
-def _kinds_of(one: Body) -> Sequence[str]:
-    return (one.get("resources") or {}).get("kinds") or ()
+def _kinds_of(resource_filter: Body) -> Sequence[str]:
+    return (resource_filter.get("resources") or {}).get("kinds") or ()
 
 
-def _with_kinds(one: Body, selectors: list[str]) -> Body:
-    return {**one, "resources": {**(one.get("resources") or {}), "kinds": selectors}}
+def _with_kinds(block: Body, selectors: list[str]) -> Body:
+    return {**block, "resources": {**(block.get("resources") or {}), "kinds": selectors}}
 
 
 def _extended_action(body: Body, key: str) -> Body | None:
@@ -215,7 +215,7 @@ def _extended_action(body: Body, key: str) -> Body | None:
     if mutate and mutate.get("patchStrategicMerge") is not None:
         return {"mutate": {"patchStrategicMerge": _under(key, mutate["patchStrategicMerge"])}}
     if mutate and mutate.get("foreach"):
-        return {"mutate": {"foreach": [_extended_foreach(one, key) for one in mutate["foreach"]]}}
+        return {"mutate": {"foreach": [_extended_foreach(loop, key) for loop in mutate["foreach"]]}}
     if validate := body.get("validate"):
         extended = _extended_validate(validate, key)
         if extended is not None:
@@ -223,9 +223,9 @@ def _extended_action(body: Body, key: str) -> Body | None:
     return {} if body.get("verifyImages") is not None else None
 
 
-def _extended_foreach(one: Body, key: str) -> Body:
-    kept: Body = {name: one[name] for name in ("list", "context", "preconditions") if name in one}
-    return {**kept, "patchStrategicMerge": _under(key, one.get("patchStrategicMerge"))}
+def _extended_foreach(loop: Body, key: str) -> Body:
+    kept: Body = {name: loop[name] for name in ("list", "context", "preconditions") if name in loop}
+    return {**kept, "patchStrategicMerge": _under(key, loop.get("patchStrategicMerge"))}
 
 
 _SETTINGS: Final = ("message", "failureAction", "failureActionOverrides", "allowExistingViolations")

@@ -42,7 +42,8 @@ class PolicyException(NamedTuple):
         """Report whether it speaks of a rule of a policy (`name` or `namespace/name`, no
         wildcards)."""
         return any(
-            one.policy == policy and any(fits(rule) for fits in one.rules) for one in self.excepted
+            entry.policy == policy and any(fits(rule) for fits in entry.rules)
+            for entry in self.excepted
         )
 
 

@@ -40,19 +40,19 @@ def allow_existing(check: Check, rule: Rule, policy: Policy) -> Check:
         return bind_match(rule.match, rule.exclude, policy.namespace, kind, "")
 
     def checked(context: Context, request: Request, element: Json) -> Checked | None:
-        found = check(context, request, element)
-        if found is None or found.status is not Status.FAIL or request.old is None:
-            return found
+        result = check(context, request, element)
+        if result is None or result.status is not Status.FAIL or request.old is None:
+            return result
         if request.operation is not Operation.UPDATE:
-            return found
+            return result
         before = replace(
             request, resource=request.old, old=None, operation=Operation.CREATE, user=_NOBODY
         )
         matches = bound(kind_of(before.resource))
         if matches is None or not matches(Facts(before)):
-            return found
+            return result
         prior = check(_before(context, before), before, NO_ELEMENT)
-        return _ALLOWED if prior is not None and prior.status is Status.FAIL else found
+        return _ALLOWED if prior is not None and prior.status is Status.FAIL else result
 
     return checked
 

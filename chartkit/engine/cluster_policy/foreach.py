@@ -108,8 +108,8 @@ def compile_list(text: str) -> Callable[[Context], list[Json]]:
         expression = None
 
     def elements(context: Context) -> list[Json]:
-        found = context.query_text(text) if expression is None else context.query(expression)
-        return found if isinstance(found, list) else [found]
+        value = context.query_text(text) if expression is None else context.query(expression)
+        return value if isinstance(value, list) else [value]
 
     return elements
 
@@ -155,10 +155,10 @@ def _run(
         if context.recorder is None or members is None:
             checked = _decide(loop, inner, request, judged)
         else:
-            place = _LoopElement(loop, inner, index, nesting, scoped)
+            loop_element = _LoopElement(loop, inner, index, nesting, scoped)
             decide = partial(_decide, loop, inner, request, judged)
             traced = members[index] if index < len(members) else Traced(element)
-            checked = _record_element(context.recorder, place, traced, decide)
+            checked = _record_element(context.recorder, loop_element, traced, decide)
         if checked is None or checked.status is Status.SKIP:
             continue
         if checked.status is not Status.PASS:
@@ -226,12 +226,12 @@ def _members(recorder: Recorder, loop: Loop[Check], context: Context) -> list[Tr
 
 
 def _record_element(
-    recorder: Recorder, place: _LoopElement, traced: Traced, decide: Callable[[], Checked | None]
+    recorder: Recorder, item: _LoopElement, traced: Traced, decide: Callable[[], Checked | None]
 ) -> Checked | None:
     """Return the decision about an element, which is recorded with its parts."""
-    loop, index, element = place.loop, place.index, traced.value
-    names = place.names(traced)
-    judged = traced if place.scoped else recorder.judged
+    loop, index, element = item.loop, item.index, traced.value
+    names = item.names(traced)
+    judged = traced if item.scoped else recorder.judged
     with recorder.inside_element(judged, names), recorder.inside() as parts:
         checked = decide()
     status = Status.SKIP if checked is None else checked.status

@@ -253,18 +253,18 @@ class Writer:
     def _clone(self, source: ObjectKey, target: ObjectKey, store: Store) -> None:
         if source[2:] == target[2:]:
             return
-        found = store.find(source)
-        if found is None:
+        body = store.find(source)
+        if body is None:
             group, _ = parse_api_version(source.api_version)
             resource = ".".join(filter(None, (resource_name(source.kind), group)))
             missing = f"{resource} {quote(source.name)} not found"
             raise EvaluationError(f"source resource {'/'.join(target)} not found: {missing}")
-        metadata = dict(mapping_at(found, "metadata"))
-        if key_of(found).namespace != target.namespace:
+        metadata = dict(mapping_at(body, "metadata"))
+        if key_of(body).namespace != target.namespace:
             metadata.pop("ownerReferences", None)
-        metadata["labels"] = {**labels_of(found), **source_labels(found)}
+        metadata["labels"] = {**labels_of(body), **source_labels(body)}
         clone_of = {
-            **found,
+            **body,
             "metadata": {key: value for key, value in metadata.items() if key not in _NOT_CLONED},
         }
         self._put(clone_of, target, store)
@@ -283,8 +283,8 @@ class Writer:
                     self.rule.location,
                     f"write v1/{kind} or group/version/{kind}",
                 )
-            found = store.select(api_version, kind, wanted.namespace, wanted.selector)
-            for source in tuple(found):
+            sources = store.select(api_version, kind, wanted.namespace, wanted.selector)
+            for source in tuple(sources):
                 key = key_of(source)
                 if key.namespace != namespace:
                     self._clone(key, key._replace(namespace=namespace), store)
@@ -365,8 +365,8 @@ def _needs_operation(match: Match) -> bool:
     """Report whether there are objects that a match takes only with an operation."""
     if match.direct.operations or any(resource_filter.operations for resource_filter in match.all):
         return True
-    free = {kind for one in match.any if not one.operations for kind in one.kinds}
-    return any(one.operations and not free.issuperset(one.kinds) for one in match.any)
+    free = {kind for block in match.any if not block.operations for kind in block.kinds}
+    return any(block.operations and not free.issuperset(block.kinds) for block in match.any)
 
 
 Step = Callable[["Context", Store], None]
@@ -431,7 +431,7 @@ class BackgroundRule(CompiledRule):
     speaks: Predicate
 
     def _run(self, base: Context, request: Request, facts: Facts) -> RuleResult | None:
-        lifting = [one.exception for one in self.exceptions if one.applies(facts, base)]
+        lifting = [binding.exception for binding in self.exceptions if binding.applies(facts, base)]
         if lifting:
             return self._excepted(lifting)
         if not self.speaks(facts):

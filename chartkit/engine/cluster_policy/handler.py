@@ -98,9 +98,9 @@ def rule_action(
     rule that the policy does not name takes the policy's action.
     """
     labels = labels or {}
-    for one in policy.rules:
-        if rule in (one.name, *form_names(one.name)):
-            own = _own_action(one, namespace, labels)
+    for declared in policy.rules:
+        if rule in (declared.name, *form_names(declared.name)):
+            own = _own_action(declared, namespace, labels)
             return own or _policy_wide(policy, namespace, labels)
     return policy_action(policy, namespace, labels)
 
@@ -120,13 +120,13 @@ def _own_action(rule: Rule, namespace: str, labels: Mapping[str, str]) -> str:
         named = [image.get("failureAction") for image in rule.verify_images]
         actions = [_plain(action) for action in named if isinstance(action, str)]
         return ENFORCE if ENFORCE in actions else next(iter(actions), "")
-    found = _override(rule.validate.failure_action_overrides, namespace, labels)
-    return found or _plain(rule.validate.failure_action or "")
+    own = _override(rule.validate.failure_action_overrides, namespace, labels)
+    return own or _plain(rule.validate.failure_action or "")
 
 
 def _policy_wide(policy: Policy, namespace: str, labels: Mapping[str, str]) -> str:
-    found = _override(policy.failure_action_overrides, namespace, labels)
-    return found or _plain(policy.failure_action)
+    action = _override(policy.failure_action_overrides, namespace, labels)
+    return action or _plain(policy.failure_action)
 
 
 def _override(
@@ -138,11 +138,11 @@ def _override(
     return ""
 
 
-def _speaks_of(one: ActionOverride, namespace: str, labels: Mapping[str, str]) -> bool:
-    names = one.namespaces
+def _speaks_of(override: ActionOverride, namespace: str, labels: Mapping[str, str]) -> bool:
+    names = override.namespaces
     if names is not None and not any(compile_wildcard(name)(namespace) for name in names):
         return False
-    selector = one.namespace_selector
+    selector = override.namespace_selector
     if selector is None:
         return True
     from chartkit.engine.kubernetes.selectors import compile_selector

@@ -136,7 +136,7 @@ def bind_exception(match: Match, kind: GroupVersionKind, sub: str) -> Predicate 
 
 def _bind(block: Match, role: Role, kind: GroupVersionKind, sub: str) -> Predicate | None:
     if block.any:
-        parts = [_bind_filter(one, role, kind, sub) for one in block.any]
+        parts = [_bind_filter(resource_filter, role, kind, sub) for resource_filter in block.any]
         live = [part for part in parts if part is not None]
         if not live:
             return None
@@ -146,17 +146,17 @@ def _bind(block: Match, role: Role, kind: GroupVersionKind, sub: str) -> Predica
             return live[0]
         return lambda facts: any(part(facts) for part in live)
     if block.all:
-        parts = [_bind_filter(one, role, kind, sub) for one in block.all]
+        parts = [_bind_filter(resource_filter, role, kind, sub) for resource_filter in block.all]
         live = [part for part in parts if part is not None]
         return _all_of(live) if len(live) == len(parts) else None
     return _bind_filter(block.direct, role, kind, sub)
 
 
 def _bind_filter(
-    one: ResourceFilter, role: Role, kind: GroupVersionKind, sub: str
+    resource_filter: ResourceFilter, role: Role, kind: GroupVersionKind, sub: str
 ) -> Predicate | None:
     parts: list[Predicate] = []
-    for check in filter_checks(one, role, kind, sub):
+    for check in filter_checks(resource_filter, role, kind, sub):
         if check.holds is never:
             return None
         parts.append(check.holds)
@@ -195,21 +195,21 @@ def _is_own(kind: GroupVersionKind) -> bool:
     return kind.kind == _NAMESPACE
 
 
-def _describes(one: ResourceFilter) -> bool:
+def _describes(resource_filter: ResourceFilter) -> bool:
     return bool(
-        one.kinds
-        or one.name
-        or one.names
-        or one.namespaces
-        or one.annotations
-        or one.selector is not None
-        or one.namespace_selector is not None
-        or one.operations
+        resource_filter.kinds
+        or resource_filter.name
+        or resource_filter.names
+        or resource_filter.namespaces
+        or resource_filter.annotations
+        or resource_filter.selector is not None
+        or resource_filter.namespace_selector is not None
+        or resource_filter.operations
     )
 
 
-def _of_operations(one: ResourceFilter) -> Predicate:
-    operations = frozenset(one.operations)
+def _of_operations(resource_filter: ResourceFilter) -> Predicate:
+    operations = frozenset(resource_filter.operations)
     return lambda facts: facts.operation in operations
 
 
@@ -224,26 +224,26 @@ def _of_namespace_labels(selector: LabelSelector, kind: GroupVersionKind) -> Pre
     return lambda facts: labelled(facts.namespace_labels)
 
 
-def _of_user(one: ResourceFilter, role: Role, described: bool) -> Predicate:
+def _of_user(resource_filter: ResourceFilter, role: Role, described: bool) -> Predicate:
     """A match without a known user forgets what it says of users."""
-    asked = compile_user(one)
+    asked = compile_user(resource_filter)
     if role is Role.MATCH:
         return lambda facts: described if facts.user is None else asked(facts.user)
     return lambda facts: asked(facts.user or _NOBODY)
 
 
-def _description_checks(one: ResourceFilter) -> Iterator[FilterCheck]:
-    for key, names in (("name", (one.name,) if one.name else ()), ("names", one.names)):
+def _description_checks(block: ResourceFilter) -> Iterator[FilterCheck]:
+    for key, names in (("name", (block.name,) if block.name else ()), ("names", block.names)):
         if names:
             yield FilterCheck("name", (_RESOURCES, key), _named(names))
-    if one.namespaces:
-        holds = _in_namespaces(one.namespaces)
+    if block.namespaces:
+        holds = _in_namespaces(block.namespaces)
         yield FilterCheck("namespace", (_RESOURCES, "namespaces"), holds)
-    if one.annotations:
-        holds = _annotated(one.annotations)
+    if block.annotations:
+        holds = _annotated(block.annotations)
         yield FilterCheck("annotations", (_RESOURCES, "annotations"), holds)
-    if one.selector is not None:
-        holds = _labelled(one.selector)
+    if block.selector is not None:
+        holds = _labelled(block.selector)
         yield FilterCheck("labels", (_RESOURCES, "selector"), holds)
 
 
@@ -326,24 +326,24 @@ def matched_fields(
 ) -> Iterator[FieldPath]:
     """Yield the fields that the filters which take an object look at; its kind alone is none."""
     direct = () if match.any or match.all else (match.direct,)
-    for each in (*match.any, *match.all, *direct):
-        matches = bind_match(Match(direct=each), None, "", kind, sub)
+    for resource_filter in (*match.any, *match.all, *direct):
+        matches = bind_match(Match(direct=resource_filter), None, "", kind, sub)
         if matches is not None and matches(facts):
-            yield from _of_filter(each, facts, kind)
+            yield from _of_filter(resource_filter, facts, kind)
 
 
-def _of_filter(one: ResourceFilter, facts: Facts, kind: GroupVersionKind) -> Iterator[FieldPath]:
-    if one.name or one.names:
+def _of_filter(block: ResourceFilter, facts: Facts, kind: GroupVersionKind) -> Iterator[FieldPath]:
+    if block.name or block.names:
         yield ("metadata", "name")
-    if one.namespaces:
+    if block.namespaces:
         yield ("metadata", "name" if facts.kind == "Namespace" else "namespace")
-    for pattern in one.annotations or ():
+    for pattern in block.annotations or ():
         fits = compile_wildcard(pattern)
         yield from (("metadata", "annotations", key) for key in facts.annotations if fits(key))
-    if one.selector is not None:
-        keys = (*dict(one.selector.labels), *(each.key for each in one.selector.expressions))
+    if block.selector is not None:
+        keys = (*dict(block.selector.labels), *(term.key for term in block.selector.expressions))
         yield from (("metadata", "labels", *(() if has_wildcard(key) else (key,))) for key in keys)
-    if any(_names_version(each, kind) for each in one.kinds):
+    if any(_names_version(selector, kind) for selector in block.kinds):
         yield ("apiVersion",)
 
 

@@ -75,12 +75,12 @@ class MatchReasons:
             return replace(deciding, asked=Asked.MATCH)
         return replace(deciding, asked=Asked.MATCH, holds=holds, text=text, parts=tuple(parts))
 
-    def _filter(self, one: ResourceFilter, role: Role, path: FieldPath) -> Decision:
+    def _filter(self, resource_filter: ResourceFilter, role: Role, path: FieldPath) -> Decision:
         """Return the decision of a filter: the first check that does not hold; its parts are the
         checks, of an object of another kind the kind alone."""
         parts: list[Decision] = []
-        for check in filter_checks(one, role, self.kind, self.subresource):
-            parts.append(self._check(check, one, path))
+        for check in filter_checks(resource_filter, role, self.kind, self.subresource):
+            parts.append(self._check(check, resource_filter, path))
             if check.asked == Asked.KIND and not parts[-1].holds:
                 break
         # What says most of an object that is taken is the last check, beyond its kind.
@@ -89,33 +89,33 @@ class MatchReasons:
         text = " and ".join(texts) if deciding.holds else deciding.text
         return replace(deciding, asked=Asked.FILTER, text=text, parts=tuple(parts))
 
-    def _check(self, check: FilterCheck, one: ResourceFilter, path: FieldPath) -> Decision:
+    def _check(self, check: FilterCheck, block: ResourceFilter, path: FieldPath) -> Decision:
         holds = check.holds(self.facts)
         asked = Asked(check.asked)
-        field, value = self._seen(asked, one)
+        field, value = self._seen(asked, block)
         location = self.sources.at(*path, *check.path)
         below: FieldPath = ()
         if asked is Asked.LABELS:
-            text, below, value = _of_selector(check, one.selector, value, holds)
+            text, below, value = _of_selector(check, block.selector, value, holds)
         elif asked is Asked.NAMESPACE_LABELS:
-            text, below, value = _of_selector(check, one.namespace_selector, value, holds)
+            text, below, value = _of_selector(check, block.namespace_selector, value, holds)
         elif asked is Asked.ANNOTATIONS:
-            text, below, value = _of_annotations(one.annotations or {}, value, holds)
+            text, below, value = _of_annotations(block.annotations or {}, value, holds)
         else:
-            text = _sentence(asked, _wanted(check, one), value, holds)
+            text = _sentence(asked, _wanted(check, block), value, holds)
         if asked is Asked.ANNOTATIONS and self.kind.kind == "Secret":
             # kubectl keeps the data of a Secret in an annotation.
             text, value = f"the annotations {'match' if holds else 'do not match'}", MISSING
         pointer = pointer_of(*field, *below) if field else None
         return Decision(asked, holds, text, location, pointer, _given(value))
 
-    def _seen(self, asked: Asked, one: ResourceFilter) -> tuple[FieldPath, Json]:
+    def _seen(self, asked: Asked, block: ResourceFilter) -> tuple[FieldPath, Json]:
         """Return what a check looks at: the object's field, empty for none, and the value."""
         facts, kind = self.facts, self.kind
         match asked:
             case Asked.KIND:
-                is_near = kind.kind in {parse_kind_selector(text).kind for text in one.kinds}
-                is_near = is_near and not compile_kinds(one.kinds)(kind, self.subresource)
+                is_near = kind.kind in {parse_kind_selector(text).kind for text in block.kinds}
+                is_near = is_near and not compile_kinds(block.kinds)(kind, self.subresource)
                 names = (*(kind if is_near else (kind.kind,)), self.subresource)
                 return ("kind",), "/".join(filter(None, names))
             case Asked.NAMESPACE if facts.kind == "Namespace":
@@ -131,16 +131,16 @@ class MatchReasons:
         return (), None
 
 
-def _wanted(check: FilterCheck, one: ResourceFilter) -> tuple[str, ...]:
+def _wanted(check: FilterCheck, block: ResourceFilter) -> tuple[str, ...]:
     """Return what a check asks for, as in the policy."""
     if check.asked == Asked.USER:
-        subjects = (f"{subject.kind} {subject.name}" for subject in one.subjects)
-        return (*one.roles, *one.cluster_roles, *subjects)
+        subjects = (f"{subject.kind} {subject.name}" for subject in block.subjects)
+        return (*block.roles, *block.cluster_roles, *subjects)
     return {
-        Asked.KIND: one.kinds,
-        Asked.OPERATION: one.operations,
-        Asked.NAME: (one.name,) if check.path[-1:] == ("name",) else one.names,
-        Asked.NAMESPACE: one.namespaces,
+        Asked.KIND: block.kinds,
+        Asked.OPERATION: block.operations,
+        Asked.NAME: (block.name,) if check.path[-1:] == ("name",) else block.names,
+        Asked.NAMESPACE: block.namespaces,
     }.get(Asked(check.asked), ())
 
 

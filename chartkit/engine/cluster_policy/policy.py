@@ -88,8 +88,8 @@ class Match:
 
     def filters(self) -> Iterator[tuple[FieldPath, ResourceFilter]]:
         """Yield its filters with their paths."""
-        yield from ((("any", at), one) for at, one in enumerate(self.any))
-        yield from ((("all", at), one) for at, one in enumerate(self.all))
+        yield from ((("any", at), resource_filter) for at, resource_filter in enumerate(self.any))
+        yield from ((("all", at), resource_filter) for at, resource_filter in enumerate(self.all))
         yield (), self.direct
 
 
@@ -146,7 +146,7 @@ class Rule:
         """Yield the filters of match and exclude, with their paths in the rule."""
         for name, block in (("match", self.match), ("exclude", self.exclude)):
             if block is not None:
-                yield from (((name, *path), one) for path, one in block.filters())
+                yield from (((name, *path), part) for path, part in block.filters())
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,8 +251,8 @@ def rule_kind(body: Body) -> RuleKind:
 def read_match(body: Body) -> Match:
     """Reads a match or exclude whose schema was checked."""
     return Match(
-        any=tuple(_filter(one) for one in body.get("any") or ()),
-        all=tuple(_filter(one) for one in body.get("all") or ()),
+        any=tuple(_filter(block) for block in body.get("any") or ()),
+        all=tuple(_filter(block) for block in body.get("all") or ()),
         direct=_filter(body),
     )
 
@@ -271,8 +271,8 @@ def _filter(body: Body) -> ResourceFilter:
         roles=tuple(body.get("roles") or ()),
         cluster_roles=tuple(body.get("clusterRoles") or ()),
         subjects=tuple(
-            Subject(one["kind"], one["name"], one.get("namespace") or "")
-            for one in body.get("subjects") or ()
+            Subject(subject["kind"], subject["name"], subject.get("namespace") or "")
+            for subject in body.get("subjects") or ()
         ),
     )
 
@@ -288,11 +288,11 @@ def _selector(body: Json) -> LabelSelector | None:
 def _overrides(body: Json) -> tuple[ActionOverride, ...]:
     return tuple(
         ActionOverride(
-            one.get("action") or "",
-            None if one.get("namespaces") is None else tuple(one["namespaces"]),
-            _selector(one.get("namespaceSelector")),
+            override.get("action") or "",
+            None if override.get("namespaces") is None else tuple(override["namespaces"]),
+            _selector(override.get("namespaceSelector")),
         )
-        for one in body or ()
+        for override in body or ()
     )
 
 

@@ -311,7 +311,7 @@ class CompiledRule:
         handle = self.body.handle
         if not self.exceptions:
             return handle(context, request)
-        applying = tuple(one.exception for one in self.exceptions if one.applies(facts, context))
+        applying = tuple(each.exception for each in self.exceptions if each.applies(facts, context))
         if not applying:
             return handle(context, request)
         if isinstance(handle, ExceptedHandler):

@@ -39,11 +39,11 @@ def unmatched(policy: Policy, cluster_wide: IsClusterWide) -> Iterator[Diagnosti
                 yield Diagnostic(WARNING_RULE, Severity.WARNING, message, location, hint)
 
 
-def _faults(one: ResourceFilter, cluster_wide: IsClusterWide) -> Iterator[_Fault]:
-    for at, kind in enumerate(one.kinds):
+def _faults(block: ResourceFilter, cluster_wide: IsClusterWide) -> Iterator[_Fault]:
+    for at, kind in enumerate(block.kinds):
         if "/" in kind:
             yield from _of_kind(at, kind)
-    selectors = (("selector", one.selector), ("namespaceSelector", one.namespace_selector))
+    selectors = (("selector", block.selector), ("namespaceSelector", block.namespace_selector))
     for name, selector in selectors:
         if selector is None:
             continue
@@ -51,17 +51,17 @@ def _faults(one: ResourceFilter, cluster_wide: IsClusterWide) -> Iterator[_Fault
 
         if problem := never_fits(selector, wildcards=True):
             yield (name,), f"no object fits the {name}: {problem}", "correct it"
-    for at, namespace in enumerate(one.namespaces):
+    for at, namespace in enumerate(block.namespaces):
         if not _NAMESPACE.fullmatch(namespace):
             hint = "names of namespaces have lower case letters, digits and '-'"
             yield ("namespaces", at), f"no namespace can be called '{namespace}'", hint
-    if one.kinds and all(cluster_wide(kind) for kind in one.kinds):
+    if block.kinds and all(cluster_wide(kind) for kind in block.kinds):
         # What namespaces are asked of objects that have none; a Namespace is in itself.
-        if any(parse_kind_selector(kind).kind == "Namespace" for kind in one.kinds):
+        if any(parse_kind_selector(kind).kind == "Namespace" for kind in block.kinds):
             return
-        text = f"{', '.join(one.kinds)} is cluster-scoped, and in no namespace"
-        selector = one.namespace_selector
-        if one.namespaces:
+        text = f"{', '.join(block.kinds)} is cluster-scoped, and in no namespace"
+        selector = block.namespace_selector
+        if block.namespaces:
             yield ("namespaces",), text, "remove `namespaces`"
         if selector is None:
             return
@@ -78,7 +78,7 @@ def _of_kind(at: int, selector: str) -> Iterator[_Fault]:
     if subresource[:1].isupper():
         text = f"'{selector}' is the subresource '{subresource}' of the kind '{kind}'"
         yield ("kinds", at), text, f"write GROUP/VERSION/{subresource}, or {subresource} alone"
-    places = served_elsewhere((group,), (version,), lambda known: known.kind == kind)
+    places = served_elsewhere((group,), (version,), lambda gvk: gvk.kind == kind)
     if places:
         yield ("kinds", at), f"no API server has the kind '{selector}'", f"{kind} is in {places}"
 
@@ -140,14 +140,14 @@ _OBJECTS: Final = frozenset(
 
 def condition_blocks(value: Json, path: FieldPath) -> Iterator[tuple[FieldPath, Body]]:
     """Yield each block of conditions in a rule or a part of one, with its path."""
-    for key, each in _members(value):
+    for key, member in _members(value):
         here = (*path, key)
         of_deny = key == "conditions" and path[-1] == "deny"
         of_statement = "attestations" in path and "conditions" in here
-        if isinstance(each, dict) and (key == "preconditions" or of_deny or of_statement):
-            yield here, each
+        if isinstance(member, dict) and (key == "preconditions" or of_deny or of_statement):
+            yield here, member
         elif key not in _OBJECTS:
-            yield from condition_blocks(each, here)
+            yield from condition_blocks(member, here)
 
 
 def _members(value: Json) -> Iterator[tuple[str | int, Json]]:
@@ -160,6 +160,6 @@ def _members(value: Json) -> Iterator[tuple[str | int, Json]]:
 def _selectors(policy: Policy) -> Iterator[tuple[FieldPath, str]]:
     """Yield each kind that rules match or exclude, with its path."""
     for index, rule in enumerate(policy.rules):
-        for path, one in rule.filters():
-            for at, kind in enumerate(one.kinds):
+        for path, resource_filter in rule.filters():
+            for at, kind in enumerate(resource_filter.kinds):
                 yield ("spec", "rules", index, *path, "resources", "kinds", at), kind

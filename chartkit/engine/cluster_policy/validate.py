@@ -50,10 +50,10 @@ def compile_validate(rule: Rule, policy: Policy) -> Handler:
             return None
         if last is not None and checked is last[0]:
             return last[1]
-        known = passed.get(checked)
-        if known is not None:
-            last = (checked, known)
-            return known
+        outcome = passed.get(checked)
+        if outcome is not None:
+            last = (checked, outcome)
+            return outcome
         result = RuleResult(
             policy.key,
             rule.name,
@@ -157,9 +157,9 @@ def mismatch_fields(mismatches: Iterable[Mismatch], origins: Origins) -> Iterato
         if mismatch.place is None:
             continue
         part, places = mismatch.place
-        found = origins.judged.inside(part.path.fields(places))
-        for inner in _inside(part, found.value):
-            yield from found.inside(inner).fields()
+        member = origins.judged.inside(part.path.fields(places))
+        for inner in _inside(part, member.value):
+            yield from member.inside(inner).fields()
 
 
 class Messages:
@@ -209,9 +209,9 @@ def compile_patterns(body: Json, split: Callable[[Json], list[Json]]) -> _Patter
     template = compile_template(body)
     if not template.is_constant:
         cache = _Cache()
-        return lambda context: [cache.compiled(one) for one in split(template.resolve(context))]
+        return lambda context: [cache.compiled(part) for part in split(template.resolve(context))]
     try:
-        compiled = [compile_pattern(one) for one in split(template.value)]
+        compiled = [compile_pattern(part) for part in split(template.value)]
     except PatternDepthError as error:
         return raising(EvaluationError, error.message)
     except PatternTypeError as error:

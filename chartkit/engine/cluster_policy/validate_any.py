@@ -100,7 +100,7 @@ def _none_holds(mismatches: list[Mismatch], explain: Messages, context: Context)
         reasons = skipped if mismatch.kind is MismatchKind.SKIP else failed
         reasons.append(explain.reason(index, mismatch))
     if failed:
-        unmet = [one for one in mismatches if one.kind is not MismatchKind.SKIP]
+        unmet = [miss for miss in mismatches if miss.kind is not MismatchKind.SKIP]
         message = explain.several(" ".join(failed), context)
         return Checked(Status.FAIL, message, partial(mismatch_fields, unmet))
     return Checked(Status.SKIP, " ".join(skipped))

@@ -35,8 +35,8 @@ def compile_validate_cel(rule: Rule, policy: Policy) -> Handler:
     request, as in a cluster."""
     cel: Body = rule.validate.cel or {}
     validations = tuple(
-        replace(each, message=each.message or rule.validate.message)
-        for each in read_validations(cel.get("expressions"))
+        replace(written, message=written.message or rule.validate.message)
+        for written in read_validations(cel.get("expressions"))
     )
     reference = read_param_ref(cel.get("paramKind"), cel.get("paramRef"))
     validation = AdmissionValidation(
@@ -117,7 +117,7 @@ def why_unsent(policy: Policy, request: Request, is_sent: Callable[[], bool]) ->
 
     texts = Texts({"matchConditions": list(policy.match_conditions)}, locate)
     expressions = Expressions(texts, evaluations, Attributes(request.for_cel()))
-    refusing = [one for one in expressions.asked if one.evaluation.outcome is not True]
+    refusing = [asked for asked in expressions.asked if asked.evaluation.outcome is not True]
     if refusing:
         return expressions.decision(refusing[-1])
     text = "a matchCondition of the policy's webhook does not compile"
@@ -135,7 +135,7 @@ class WebhookConditions:
     def __init__(self, conditions: Sequence[Body]) -> None:
         expressions = AdmissionExpressions(ENVIRONMENTS["k8s"], (), has_params=False)
         self._conditions = [
-            expressions.compile(one.get("expression") or "", (types.BOOL,)) for one in conditions
+            expressions.compile(body.get("expression") or "", (types.BOOL,)) for body in conditions
         ]
 
     @property

@@ -298,7 +298,7 @@ def _deciding(
         if part.asked in _BEFORE:
             continue
         if part.asked is Asked.ELEMENT and part.holds is holds and not part.holds:
-            of_patterns = any(one.asked in (Asked.PATTERN, Asked.ELEMENT) for one in part.parts)
+            of_patterns = any(check.asked in (Asked.PATTERN, Asked.ELEMENT) for check in part.parts)
             return _deciding(part.parts, None if of_patterns else True, part.holds) or part
         if part.asked is not Asked.ELEMENT and part.holds is looked_for:
             return part

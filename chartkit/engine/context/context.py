@@ -199,9 +199,9 @@ class Context:
     def _load_named(self, query: str) -> None:
         slots = self._slots
         level, end = self._shared.limit or (self._level, len(slots))
-        found = True
-        while found:
-            found = False
+        grew = True
+        while grew:
+            grew = False
             for index, slot in enumerate(slots[:end]):
                 if slot.loaded:
                     if slot not in self._held:
@@ -209,7 +209,7 @@ class Context:
                 elif not slot.matched and slot.level <= level and slot.loader.matches(query):
                     slot.matched = True
                     self._load(slot, index)
-                    found = True
+                    grew = True
                     break
 
     def _load(self, slot: _Slot, index: int, quiet: bool = False) -> None:

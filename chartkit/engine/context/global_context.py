@@ -51,8 +51,8 @@ class GlobalContextEntry:
         expression = self.projections.get(projection)
         if expression is None:
             raise LookupFailed(f"projection {quote(projection)} not found")
-        place = f"failed to apply projection {quote(projection)}: "
-        with Reraise(place, JMESPathError, LookupFailed):
+        prefix = f"failed to apply projection {quote(projection)}: "
+        with Reraise(prefix, JMESPathError, LookupFailed):
             return expression.search(held)
 
     @property
@@ -98,20 +98,20 @@ def read_global_context_entry(resource: Resource) -> GlobalContextEntry:
     spec: Body = resource.body["spec"]
     projections: dict[str, Expression] = {}
     faults = _faults(spec)
-    for index, one in enumerate(spec.get("projections") or ()):
-        name, path = one["name"], one["jmesPath"]
-        place = f"spec.projections[{index}]"
+    for index, projection in enumerate(spec.get("projections") or ()):
+        name, path = projection["name"], projection["jmesPath"]
+        field = f"spec.projections[{index}]"
         if not name:
-            faults.append(f"{place}.name: Required value: A projection entry requires a name")
+            faults.append(f"{field}.name: Required value: A projection entry requires a name")
         if name == resource.name:
             faults.append(
-                f"{place}.name: Required value: A projection entry requires a name different from "
+                f"{field}.name: Required value: A projection entry requires a name different from "
                 "the global context entry name"
             )
         try:
             projections[name] = compile_expression(path)
         except JMESPathError as error:
-            faults.append(f"{place}.jmesPath: Invalid value: {quote(path)}: {error}")
+            faults.append(f"{field}.jmesPath: Invalid value: {quote(path)}: {error}")
     if faults:
         location = resource.location
         raise CompileError(

@@ -27,11 +27,11 @@ def extract_images(resource: Body) -> dict[str, Json]:
     steps = _POD_SPECS.get(kind_of(resource))
     if steps is None:
         return {}
-    found = {
+    by_kind = {
         kind: ImageExtractor((*steps, kind, "*"), kind, "name", "image").find(resource)
         for kind in _CONTAINERS
     }
-    return {kind: images for kind, images in found.items() if images}
+    return {kind: images for kind, images in by_kind.items() if images}
 
 
 class ImageExtractor(NamedTuple):
@@ -55,8 +55,8 @@ class ImageExtractor(NamedTuple):
         if value is None:
             return
         if left and left[0] == "*":
-            for place, member in members_at(value, path):
-                yield from self._walk(member, place, left[1:])
+            for member_path, member in members_at(value, path):
+                yield from self._walk(member, member_path, left[1:])
             return
         if not isinstance(value, dict):
             raise EvaluationError("invalid image config")
@@ -77,12 +77,12 @@ class ImageExtractor(NamedTuple):
         with Reraise(f"invalid jmespath {self.jmespath}: ", JMESPathError):
             expression = compile_expression(self.jmespath)
         with Reraise(f"failed to apply jmespath {self.jmespath}: ", JMESPathError):
-            found = expression.search(text)
-        if not isinstance(found, str):
+            image = expression.search(text)
+        if not isinstance(image, str):
             raise EvaluationError(
-                f"jmespath {self.jmespath} must produce a string, but produced {go_sprint(found)}"
+                f"jmespath {self.jmespath} must produce a string, but produced {go_sprint(image)}"
             )
-        return found
+        return image
 
 
 def members_at(value: Json, place: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Json]]:

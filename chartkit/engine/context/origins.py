@@ -74,25 +74,25 @@ class Origins(NamedTuple):
     def _request(self) -> Traced:
         from chartkit.engine.context.traced_values import request_parts
 
-        found = self.known.get(_REQUEST)
-        if found is None:
+        request_value = self.known.get(_REQUEST)
+        if request_value is None:
             request = self.context.data.get("request") or {}
             judged = "oldObject" if self.context.is_delete else "object"
             parts = request_parts(request, judged)
-            found = self.known[_REQUEST] = Traced(request, parts=parts)
-        return found
+            request_value = self.known[_REQUEST] = Traced(request, parts=parts)
+        return request_value
 
     def _entry(self, loader: Loader, index: int) -> Traced:
         from chartkit.engine.context.traced_values import entry_value
 
-        found = self.known.get(index)
-        if found is None:
+        value = self.known.get(index)
+        if value is None:
             earlier = self._replace(entries=index)
-            found = self.known[index] = entry_value(loader, earlier)
+            value = self.known[index] = entry_value(loader, earlier)
         name = loader.name
-        if self.entries is None and found.value != self.context.data.get(name):
-            return made(self.context.data.get(name), found)
-        return found
+        if self.entries is None and value.value != self.context.data.get(name):
+            return made(self.context.data.get(name), value)
+        return value
 
 
 def origins_of(context: Context, judged: Json) -> Origins:

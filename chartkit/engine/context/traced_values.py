@@ -41,16 +41,16 @@ def _compile(value: Json, path: str) -> Resolve:
         return _compile_text(value, path)
     if isinstance(value, dict):
         members = {key: _compile(member, f"{path}/{key}") for key, member in value.items()}
-        return lambda origins: named({key: one(origins) for key, one in members.items()})
+        return lambda origins: named({key: resolve(origins) for key, resolve in members.items()})
     if isinstance(value, list):
-        parts = [_compile(one, f"{path}/{index}") for index, one in enumerate(value)]
-        return lambda origins: listed([one(origins) for one in parts])
+        parts = [_compile(element, f"{path}/{index}") for index, element in enumerate(value)]
+        return lambda origins: listed([part(origins) for part in parts])
     return _constant(value)
 
 
 def _constant(value: Json) -> Resolve:
-    found = Traced(value)
-    return lambda _origins: found
+    traced = Traced(value)
+    return lambda _origins: traced
 
 
 @lru_cache(maxsize=2048)
@@ -65,14 +65,14 @@ def _compile_text(text: str, path: str) -> Resolve:
     first, *literals = split_text(text, variables)
 
     def fill(origins: Origins) -> Traced:
-        found = [origins.query(query) for query in queries]
+        values = [origins.query(query) for query in queries]
         parts = [first]
-        for each, literal in zip(found, literals, strict=True):
-            value = each.value
+        for answer, literal in zip(values, literals, strict=True):
+            value = answer.value
             parts += (value if isinstance(value, str) else embedded_json(value), literal)
         # What variables gave may be variables again.
         again = _compile_text.__wrapped__("".join(parts), path)
-        return again(origins).chosen_by(*found)
+        return again(origins).chosen_by(*values)
 
     return fill
 
@@ -89,10 +89,10 @@ class LazyParts(Mapping[str, Traced]):
         self._find = find
 
     def __getitem__(self, name: str) -> Traced:
-        found = self._find(name)
-        if found is None:
+        part = self._find(name)
+        if part is None:
             raise KeyError(name)
-        return found
+        return part
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._members())
@@ -125,13 +125,13 @@ def entry_value(loader: Loader, origins: Origins) -> Traced:
         images = loader.fetch(None)
         if not isinstance(images, dict):
             return Traced(None)
-        return named({kind: named(_by_container(found)) for kind, found in images.items()})
+        return named({kind: named(_by_container(group)) for kind, group in images.items()})
     from chartkit.engine.context.entries.loader import EntryLoader, VariableLoader
 
     if isinstance(loader, VariableLoader):
         return _variable_entry(loader, origins)
-    found = Traced(origins.context.data.get(loader.name))
-    return found.chosen_by(*_read(loader, origins)) if isinstance(loader, EntryLoader) else found
+    traced = Traced(origins.context.data.get(loader.name))
+    return traced.chosen_by(*_read(loader, origins)) if isinstance(loader, EntryLoader) else traced
 
 
 def _variable_entry(loader: VariableLoader, origins: Origins) -> Traced:
@@ -139,38 +139,38 @@ def _variable_entry(loader: VariableLoader, origins: Origins) -> Traced:
 
     path = origins.resolve(loader.text("jmesPath"))
     value, default = loader.body.get("value"), loader.body.get("default")
-    found = Traced(None) if value is None else origins.resolve(value)
+    traced = Traced(None) if value is None else origins.resolve(value)
     if path.value:
         try:
             if value is None:
-                found = origins.query(path.value)
+                traced = origins.query(path.value)
             else:
-                found = compile_trace(path.value)(found, origins.budget)
+                traced = compile_trace(path.value)(traced, origins.budget)
         except MissingFieldError as error:
-            found = made(None, error.place)
+            traced = made(None, error.place)
         except JMESPathError:
-            found = made(None, found)
-    if found.value is None and default is not None:
-        found = origins.resolve(default).chosen_by(found)
-    return found.chosen_by(path) if path.reads else found
+            traced = made(None, traced)
+    if traced.value is None and default is not None:
+        traced = origins.resolve(default).chosen_by(traced)
+    return traced.chosen_by(path) if path.reads else traced
 
 
 def _read(loader: EntryLoader, origins: Origins) -> Iterator[Traced]:
     """Yield what a question to the world is made of."""
     for value in loader.body.values():
         try:
-            found = origins.resolve(value)
+            traced = origins.resolve(value)
         except EvaluationError:
             continue
-        if found.fields():
-            yield found
+        if traced.fields():
+            yield traced
 
 
 def _by_container(images: Mapping[str, Json]) -> dict[str, Traced]:
-    found = {}
+    traced = {}
     for name, image in images.items():
         steps = pointer_steps(image["jsonPointer"])
-        place = Traced(None, tuple(map(path_step, steps)))
-        parts = {key: made(value, place) for key, value in image.items()}
-        found[name] = Traced(image, None, (place,), (), parts)
-    return found
+        field = Traced(None, tuple(map(path_step, steps)))
+        parts = {key: made(value, field) for key, value in image.items()}
+        traced[name] = Traced(image, None, (field,), (), parts)
+    return traced

@@ -75,8 +75,8 @@ def find_problems(
     if wanted is None:
         return
     if not isinstance(value, wanted) or (kind == "integer" and isinstance(value, bool)):
-        found = _TYPE_NAMES.get(value.__class__, "null")
-        yield path, f'must be of type {kind}: "{found}"'
+        type_name = _TYPE_NAMES.get(value.__class__, "null")
+        yield path, f'must be of type {kind}: "{type_name}"'
     elif kind == "string":
         yield from _text_problems(schema, value, path, loaded)
     elif kind == "integer" and value < schema.get("minimum", value):
@@ -102,7 +102,7 @@ def _text_problems(schema: Schema, value: str, path: FieldPath, loaded: bool) ->
     among = () if loaded else tuple(schema.get("enum", ()))
     longest = schema.get("maxLength", 0)
     if among and value not in among:
-        shown = ", ".join(f'"{one}"' for one in among)
+        shown = ", ".join(f'"{text}"' for text in among)
         message = Unsupported(f'Unsupported value: "{value}": supported values: {shown}')
         message.known, message.value = among, value
         yield path, message
@@ -121,7 +121,7 @@ def _object_problems(
     exclusive = schema.get("not", {}).get("required", ())
     if exclusive and there.issuperset(exclusive):
         yield path, f"{' and '.join(exclusive)} may not stand together"
-    one_of = [one["required"][0] for one in schema.get("oneOf", ())]
+    one_of = [option["required"][0] for option in schema.get("oneOf", ())]
     if one_of and len(there.intersection(one_of)) != 1:
         yield path, f"{ONE_OF}{', '.join(one_of)}"
     for key, entry in value.items():
@@ -218,8 +218,8 @@ def check_served(resource: Resource, api_versions: tuple[str, ...], kinds: tuple
     named = f"{resource.api_version or 'no apiVersion'}, {resource.kind or 'no kind'}"
     message = f"{named}: Kyverno does not serve it as a policy"
     hint = f"one of {', '.join(kinds)} in one of {', '.join(api_versions)}"
-    field, known = ("apiVersion", api_versions) if resource.kind in kinds else ("kind", kinds)
-    meant = suggestion(str(resource.body.get(field)), known)
+    field, values = ("apiVersion", api_versions) if resource.kind in kinds else ("kind", kinds)
+    meant = suggestion(str(resource.body.get(field)), values)
     location = resource.location.within(f"/{field}")
     hint = f"{meant} {hint}" if meant else hint
     raise CompileError([Diagnostic(SCHEMA_RULE, Severity.ERROR, message, location, hint)])
@@ -231,8 +231,8 @@ def _diagnostic(path: FieldPath, text: str, location: Location) -> Diagnostic:
     hint = suggestion(str(path[-1]), text.known) if isinstance(text, UnknownField) else None
     if isinstance(text, Unsupported):
         hint = suggestion(text.value, text.known)
-    place = replace(location.within(pointer), path=pointer)
-    return Diagnostic(SCHEMA_RULE, Severity.ERROR, message, place, hint)
+    pointed = replace(location.within(pointer), path=pointer)
+    return Diagnostic(SCHEMA_RULE, Severity.ERROR, message, pointed, hint)
 
 
 WARNING_RULE: Final = "policy-warning"

@@ -157,7 +157,7 @@ def _members_check(wanted: type[Any], name: str, check: _Check) -> _Check:
         if not isinstance(value, wanted):
             return _wrong(value, name)
         members = enumerate(value) if wanted is list else value.items()
-        checked = [(step, check(each)) for step, each in members if each is not None]
+        checked = [(step, check(member)) for step, member in members if member is not None]
         return [fault.below(step, f"[{step}]") for step, inner in checked for fault in inner]
 
     return run
@@ -165,7 +165,7 @@ def _members_check(wanted: type[Any], name: str, check: _Check) -> _Check:
 
 def _object_check(name: str, minor: int) -> _Check:
     later = {field: came for field, came in _in_versions(name, "sinceFields") if came > minor}
-    fields = {field: each for field, each in fields_of(name).items() if field not in later}
+    fields = {field: kind for field, kind in fields_of(name).items() if field not in later}
     earlier = (field for field, last in _in_versions(name, "untilFields") if minor <= last)
     checks: dict[str, _Check] = {field: lambda _: [] for field in earlier}
 
@@ -246,8 +246,8 @@ class KindFault(NamedTuple):
 def minor_of(version: str | None) -> int:
     """Return the minor version of Kubernetes that a text names (`v1.34.0`), within those of the
     table; the newest for any other text, and for none."""
-    found = _MINOR.match(version or "")
-    return max(OLDEST, min(int(found[1]), NEWEST)) if found else NEWEST
+    version_match = _MINOR.match(version or "")
+    return max(OLDEST, min(int(version_match[1]), NEWEST)) if version_match else NEWEST
 
 
 @lru_cache(maxsize=1024)
@@ -268,7 +268,7 @@ def kind_fault(api_version: str, kind: str, minor: int = NEWEST) -> KindFault | 
     if span is not None:
         came, went = span.start, span.stop
         problem += f": it came with 1.{came}" if minor < came else f": it was removed in 1.{went}"
-    served = [each for each, when in kinds.items() if minor in when]
+    served = [gvk for gvk, when in kinds.items() if minor in when]
     if places := _places(group, kind, served):
         return KindFault(problem, f"it is in {places}")
     return KindFault(problem, _meant(group, kind, served))
@@ -276,15 +276,15 @@ def kind_fault(api_version: str, kind: str, minor: int = NEWEST) -> KindFault | 
 
 def _places(group: str, kind: str, served: Collection[GroupVersionKind]) -> str:
     """Return the groups and versions of a kind, those of its group first; at most two."""
-    named = [each for each in served if each.kind == kind]
-    named.sort(key=lambda each: (each.group != group, len(each.version), each.version))
-    own = [each for each in named if each.group == group]
-    return " and ".join("/".join(filter(None, each[:2])) for each in (own or named)[:2])
+    named = [gvk for gvk in served if gvk.kind == kind]
+    named.sort(key=lambda gvk: (gvk.group != group, len(gvk.version), gvk.version))
+    own = [gvk for gvk in named if gvk.group == group]
+    return " and ".join("/".join(filter(None, gvk[:2])) for gvk in (own or named)[:2])
 
 
 def _meant(group: str, kind: str, served: Collection[GroupVersionKind]) -> str | None:
-    own = (each.kind for each in served if each.group == group)
-    return suggestion(kind, own) or suggestion(kind, (each.kind for each in served))
+    own = (gvk.kind for gvk in served if gvk.group == group)
+    return suggestion(kind, own) or suggestion(kind, (gvk.kind for gvk in served))
 
 
 @cache

@@ -96,7 +96,7 @@ def scope_of(names: CustomNames) -> Callable[[str], bool | None]:
         api_version, slash, kind = selector.rpartition("/")
         if not slash:
             named = [inside for (_, name), inside in names.namespaced.items() if name == kind]
-            return False in named or any(kind == known for _, known in CLUSTER_SCOPED)
+            return False in named or any(kind == scoped for _, scoped in CLUSTER_SCOPED)
         group = parse_api_version(api_version)[0]
         if (group, kind) in CLUSTER_SCOPED:
             return True

@@ -24,7 +24,7 @@ _OPERATORS: Final = ("In", "NotIn", "Exists", "DoesNotExist")
 
 def compile_selector(selector: LabelSelector) -> Labelled:
     """Return a test whether labels match; a selector that Kubernetes refuses matches nothing."""
-    if any(selector_problem(LabelSelector(expressions=(one,))) for one in selector.expressions):
+    if any(selector_problem(LabelSelector(expressions=(part,))) for part in selector.expressions):
         return lambda _labels: False
     tests = [_label_test(key, value) for key, value in selector.labels.items()]
     tests += [_requirement_test(requirement) for requirement in selector.expressions]
@@ -58,13 +58,13 @@ def _zeroed(text: str) -> str:
     return text.replace("*", "0").replace("?", "0")
 
 
-def _requirement_test(one: Requirement) -> Labelled:
-    key, values = one.key, frozenset(one.values)
-    if one.operator == "In":
+def _requirement_test(requirement: Requirement) -> Labelled:
+    key, values = requirement.key, frozenset(requirement.values)
+    if requirement.operator == "In":
         return lambda labels: labels.get(key) in values
-    if one.operator == "NotIn":
+    if requirement.operator == "NotIn":
         return lambda labels: labels.get(key) not in values
-    if one.operator == "Exists":
+    if requirement.operator == "Exists":
         return lambda labels: key in labels
     return lambda labels: key not in labels
 
@@ -84,9 +84,9 @@ def selector_text(part: LabelSelector) -> str:
     return ", ".join([*texts, *map(_requirement_text, part.expressions)])
 
 
-def _requirement_text(one: Requirement) -> str:
-    values = f" [{', '.join(one.values)}]" if one.values else ""
-    return f"{one.key} {one.operator}{values}"
+def _requirement_text(requirement: Requirement) -> str:
+    values = f" [{', '.join(requirement.values)}]" if requirement.values else ""
+    return f"{requirement.key} {requirement.operator}{values}"
 
 
 def selector_problem(selector: LabelSelector) -> str:
@@ -120,32 +120,32 @@ def never_fits(selector: LabelSelector, *, wildcards: bool) -> str:
     for requirement in selector.expressions:
         asked.setdefault(requirement.key, []).append(requirement)
     for key, requirements in asked.items():
-        tests = [_requirement_test(one) for one in requirements]
+        tests = [_requirement_test(term) for term in requirements]
         tests += [_label_test(key, labels[key])] if key in labels else []
-        values = {labels.get(key, "0"), *(value for one in requirements for value in one.values)}
+        values = {labels.get(key, "0"), *(value for term in requirements for value in term.values)}
         some = ({}, *({key: value} for value in (*values, "".join(sorted(values)) + "0")))
-        if not any(all(test(each) for test in tests) for each in some):
+        if not any(all(test(sample) for test in tests) for sample in some):
             return f"its requirements of '{key}' contradict one another"
     return ""
 
 
-def _requirement_problem(one: Requirement) -> str:
-    problems = [f'key: Invalid value: "{one.key}": {text}' for text in key_problem(one.key)]
-    if one.operator in ("In", "NotIn"):
-        if not one.values:
+def _requirement_problem(term: Requirement) -> str:
+    problems = [f'key: Invalid value: "{term.key}": {text}' for text in key_problem(term.key)]
+    if term.operator in ("In", "NotIn"):
+        if not term.values:
             problems.append(
                 "values: Invalid value: null: for 'in', 'notin' operators, "
                 "values set can't be empty"
             )
-    elif one.values:
-        shown = "[" + ",".join(f'"{value}"' for value in sorted(one.values)) + "]"
+    elif term.values:
+        shown = "[" + ",".join(f'"{value}"' for value in sorted(term.values)) + "]"
         problems.append(
             f"values: Invalid value: {shown}: "
             "values set must be empty for exists and does not exist"
         )
-    for index, value in enumerate(sorted(one.values)):
+    for index, value in enumerate(sorted(term.values)):
         problems += [
-            f'values[{index}][{one.key}]: Invalid value: "{value}": {text}'
+            f'values[{index}][{term.key}]: Invalid value: "{value}": {text}'
             for text in value_problem(value)
         ]
     return problems[0] if len(problems) == 1 else f"[{', '.join(problems)}]" if problems else ""
@@ -228,8 +228,8 @@ def read_selector(body: Json) -> LabelSelector | None:
     if body is None:
         return None
     expressions = tuple(
-        Requirement(one["key"], one["operator"], tuple(one.get("values") or ()))
-        for one in body.get("matchExpressions") or ()
+        Requirement(term["key"], term["operator"], tuple(term.get("values") or ()))
+        for term in body.get("matchExpressions") or ()
     )
     return LabelSelector(body.get("matchLabels") or {}, expressions)
 

@@ -95,7 +95,7 @@ def said(answer: ServiceAnswer, call: ServiceCall) -> str:
 
 def printed(text: str, call: ServiceCall) -> str:
     """A foreign text as a message may show it (see `said`)."""
-    text = "".join(each if each.isprintable() else " " for each in masked(text, call)).strip()
+    text = "".join(char if char.isprintable() else " " for char in masked(text, call)).strip()
     return shortened(text, _MOST_SAID)
 
 
@@ -144,12 +144,12 @@ class Cluster:
 
     def __init__(self, objects: Iterable[Body] = (), custom: CustomNames = UNKNOWN) -> None:
         self._custom = custom
-        found = {key_of(body): body for body in objects}
+        by_key = {key_of(body): body for body in objects}
         # By kind, namespace and name, each in order.
         self._by_kind: dict[tuple[str, str], dict[str, dict[str, Body]]] = {}
-        for key in sorted(found):
+        for key in sorted(by_key):
             of_kind = self._by_kind.setdefault((key.api_version, key.kind), {})
-            of_kind.setdefault(key.namespace, {})[key.name] = found[key]
+            of_kind.setdefault(key.namespace, {})[key.name] = by_key[key]
 
     def find(self, key: ObjectKey) -> Body | None:
         """The object of a key; None where there is none."""

@@ -131,15 +131,15 @@ def attestor_types() -> GoTypes:
     """Return the types that no schema checks before the rule runs: nested sets of attestors, and
     entries whose variables were replaced."""
     fields = {
-        name: {field.removesuffix("!"): kind for field, kind in one.items()}
-        for name, one in kyverno_types().items()
+        name: {field.removesuffix("!"): kind for field, kind in members.items()}
+        for name, members in kyverno_types().items()
     }
     return GoTypes(fields)
 
 
 def expanded(entries: Iterable[Body]) -> Sequence[Body]:
     """The entries of a set; one of several public keys is one entry a key."""
-    return [one for entry in entries for one in _by_key(entry)]
+    return [body for entry in entries for body in _by_key(entry)]
 
 
 def _by_key(entry: Body) -> Sequence[Body]:

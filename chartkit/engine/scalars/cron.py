@@ -97,9 +97,9 @@ class Schedule:
             if self._runs_on(day):
                 for hour in self.hours:
                     for minute in self.minutes:
-                        found = day.replace(hour=hour, minute=minute)
-                        if found >= moment:
-                            return found
+                        time = day.replace(hour=hour, minute=minute)
+                        if time >= moment:
+                            return time
             day += timedelta(days=1)
         return None
 
@@ -123,7 +123,7 @@ def _is_free(text: str) -> bool:
 
 
 def _values(text: str, field: _Field) -> frozenset[int]:
-    found: set[int] = set()
+    values: set[int] = set()
     for part in filter(None, text.split(",")):
         span, slash, step = part.partition("/")
         first, *last = span.split("-")
@@ -137,8 +137,8 @@ def _values(text: str, field: _Field) -> frozenset[int]:
         stride = _whole(step, field) if slash else 1
         if least < field.least or most > field.most or least > most or not stride:
             raise ValueError(f"{field.name}: {part!r} is outside {field.least}-{field.most}")
-        found.update(range(least, most + 1, stride))
-    return frozenset(found)
+        values.update(range(least, most + 1, stride))
+    return frozenset(values)
 
 
 def _number(text: str, field: _Field) -> int:
@@ -283,33 +283,33 @@ class CronExpression:
             for hour in self.hours:
                 for minute in self.minutes:
                     for second in self.seconds:
-                        found = datetime(day.year, day.month, day.day, hour, minute, second, 0, UTC)
-                        if found >= moment:
-                            return found
+                        time = datetime(day.year, day.month, day.day, hour, minute, second, 0, UTC)
+                        if time >= moment:
+                            return time
         return None
 
     def _days_from(self, first: date) -> Iterator[date]:
         for year in self.years:
             for month in self.months:
                 if (year, month) >= (first.year, first.month):
-                    found = (date(year, month, day) for day in sorted(self._days_of(year, month)))
-                    yield from (day for day in found if day >= first)
+                    days = (date(year, month, day) for day in sorted(self._days_of(year, month)))
+                    yield from (day for day in days if day >= first)
 
     def _days_of(self, year: int, month: int) -> set[int]:
         weekday, last = monthrange(year, month)
         if not (self.days.restricted or self.weekdays.restricted):
             return set(range(1, last + 1))
-        found: set[int] = set()
+        days: set[int] = set()
         if self.days.restricted:
-            found |= {day for day in self.days.values if day <= last}
-            found.update(_special_days(self.days.specials, year, month, last))
+            days |= {day for day in self.days.values if day <= last}
+            days.update(_special_days(self.days.specials, year, month, last))
         if self.weekdays.restricted:
             # 0 is Sunday.
             begins = (weekday + 1) % 7
             every = range(1, last + 1)
-            found |= {day for day in every if (begins + day - 1) % 7 in self.weekdays.values}
-            found.update(_special_weekdays(self.weekdays.specials, begins, last))
-        return found
+            days |= {day for day in every if (begins + day - 1) % 7 in self.weekdays.values}
+            days.update(_special_weekdays(self.weekdays.specials, begins, last))
+        return days
 
 
 def _special_days(specials: tuple[str, ...], year: int, month: int, last: int) -> Iterator[int]:
@@ -339,25 +339,25 @@ def _special_weekdays(specials: tuple[str, ...], begins: int, last: int) -> Iter
 
 
 def _numbers(text: str, field: _Part) -> tuple[int, ...]:
-    found: set[int] = set()
+    numbers: set[int] = set()
     for entry in _entries(text, field):
         if entry.special:
             raise ValueError(f"syntax error in {field.name} field: '{entry.special}'")
         if entry.is_all:
             return tuple(range(field.least, field.most + 1))
-        found.update(entry.values)
-    return tuple(sorted(found))
+        numbers.update(entry.values)
+    return tuple(sorted(numbers))
 
 
 def _days(text: str, field: _Part, special: str) -> _Days:
     entries = _entries(text, field)
     specials = [entry.special for entry in entries if entry.special]
-    for one in specials:
-        if not re.fullmatch(special, one.lower()):
-            raise ValueError(f"syntax error in {field.name} field: '{one}'")
+    for entry_text in specials:
+        if not re.fullmatch(special, entry_text.lower()):
+            raise ValueError(f"syntax error in {field.name} field: '{entry_text}'")
     values = frozenset(value for entry in entries for value in entry.values)
     restricted = not any(entry.is_all for entry in entries)
-    return _Days(values, tuple(one.lower() for one in specials), restricted)
+    return _Days(values, tuple(entry_text.lower() for entry_text in specials), restricted)
 
 
 def _entries(text: str, field: _Part) -> list[_Entry]:

@@ -118,14 +118,14 @@ class RegistryReference:
 
 def parse_reference(text: str) -> RegistryReference:
     """The parts of a reference; raises `ImageReferenceError`."""
-    place, tag = _split_tag(text)
-    parts = _place(place) if _is_tag(tag) else None
+    repository, tag = _split_tag(text)
+    parts = _place(repository) if _is_tag(tag) else None
     if parts is not None:
         return RegistryReference(*parts, tag or _DEFAULT_TAG, "", text)
     base, at, digest = text.partition("@")
     if at and _DIGEST.match(digest):
-        place, tag = _split_tag(base)
-        parts = (_place(place) if _is_tag(tag) else None) or _place(base)
+        repository, tag = _split_tag(base)
+        parts = (_place(repository) if _is_tag(tag) else None) or _place(base)
     if parts is None:
         raise ImageReferenceError(f"could not parse reference: {text}")
     return RegistryReference(*parts, "", digest, text)
@@ -144,10 +144,10 @@ def parse_repository(text: str) -> RegistryReference:
         raise ImageReferenceError(
             f"repository can only contain the characters `{_LETTERS}`: {repository}"
         )
-    place = _place(text)
-    if place is None:
+    parts = _place(text)
+    if parts is None:
         raise ImageReferenceError(f"registries must be valid RFC 3986 URI authorities: {registry}")
-    return RegistryReference(*place, "", "", text)
+    return RegistryReference(*parts, "", "", text)
 
 
 def _split_tag(text: str) -> tuple[str, str | None]:

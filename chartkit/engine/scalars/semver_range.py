@@ -71,8 +71,8 @@ def parse_version(text: str) -> Version:
             if not part:
                 raise SemverError("Build meta data is empty")
             if not _ALPHANUMERIC.issuperset(part):
-                found = f"Invalid character(s) found in build meta data {quote(part)}"
-                raise SemverError(found)
+                fault = f"Invalid character(s) found in build meta data {quote(part)}"
+                raise SemverError(fault)
     return Version(numbers[0], numbers[1], numbers[2], prerelease or None)
 
 
@@ -168,11 +168,11 @@ def _expand(part: str) -> list[str]:
     return [flat]
 
 
-def _increment(flat: str, place: int) -> str:
+def _increment(flat: str, index: int) -> str:
     parts = flat.split(".")
-    if place not in {0, 1} or not parts[place].isdigit():
+    if index not in {0, 1} or not parts[index].isdigit():
         return ""
-    parts[place] = str(int(parts[place][:20]) + 1)
+    parts[index] = str(int(parts[index][:20]) + 1)
     return ".".join(parts)
 
 
@@ -187,10 +187,10 @@ def _condition(part: str) -> Comparison:
     operator, text = _operator(part)
     whole = quote(operator + text)
     if operator not in _COMPARATORS:
-        found = f"Could not parse comparator {quote(operator)} in {whole}"
-        raise SemverError(f"Could not parse Range {quote(part)}: {found}")
+        fault = f"Could not parse comparator {quote(operator)} in {whole}"
+        raise SemverError(f"Could not parse Range {quote(part)}: {fault}")
     try:
         return Comparison(operator, parse_version(text))
     except SemverError as error:
-        found = f"Could not parse version {quote(text)} in {whole}: {error}"
-        raise SemverError(f"Could not parse Range {quote(part)}: {found}") from None
+        fault = f"Could not parse version {quote(text)} in {whole}: {error}"
+        raise SemverError(f"Could not parse Range {quote(part)}: {fault}") from None

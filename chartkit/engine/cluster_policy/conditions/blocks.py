@@ -197,15 +197,15 @@ def _against_constant(
     parts = weight_of(value)
 
     def holds(context: Context) -> bool:
-        found = _resolved(condition, "key", key, context)
-        if found.__class__ in _LISTS:
-            if _is_short(found):
+        resolved = _resolved(condition, "key", key, context)
+        if resolved.__class__ in _LISTS:
+            if _is_short(resolved):
                 context.budget.steps -= _FEW * parts
             else:
-                _count(found, value, context.budget)
+                _count(resolved, value, context.budget)
         if context.recorder is None:
-            return compare(found)
-        return _recorded(condition, context, (found, value), compare)
+            return compare(resolved)
+        return _recorded(condition, context, (resolved, value), compare)
 
     return holds
 
@@ -214,16 +214,16 @@ def _against_template(
     condition: Condition, key: Template, value: Template, operator: Prepare
 ) -> Callable[[Context], bool]:
     def holds(context: Context) -> bool:
-        found = _resolved(condition, "key", key, context)
+        resolved = _resolved(condition, "key", key, context)
         against = _resolved(condition, "value", value, context)
-        if found.__class__ in _LISTS or against.__class__ in _LISTS:
-            if _is_short(found) and _is_short(against):
+        if resolved.__class__ in _LISTS or against.__class__ in _LISTS:
+            if _is_short(resolved) and _is_short(against):
                 context.budget.steps -= _FEW * _FEW
             else:
-                _count(found, against, context.budget)
+                _count(resolved, against, context.budget)
         if context.recorder is None:
-            return operator(against)(found)
-        return _recorded(condition, context, (found, against), operator(against))
+            return operator(against)(resolved)
+        return _recorded(condition, context, (resolved, against), operator(against))
 
     return holds
 

@@ -50,10 +50,10 @@ def compile_fields(parsed: Blocks | FlatList) -> Callable[[Origins], list[FieldP
         conditions = parsed.conditions
     else:
         conditions = (*(parsed.all or ()), *(parsed.any or ()))
-    traced = [one for one in map(_compile, conditions) if one is not None]
+    traced = [compiled for compiled in map(_compile, conditions) if compiled is not None]
 
     def find(origins: Origins) -> list[FieldPath]:
-        found: list[Traced] = []
+        decisive: list[Traced] = []
         for condition in traced:
             try:
                 # What a condition was about, the most telling first; nothing where it does not
@@ -61,12 +61,12 @@ def compile_fields(parsed: Blocks | FlatList) -> Callable[[Origins], list[FieldP
                 key, value = condition.key(origins), condition.value(origins)
                 holds = condition.compare or condition.operator(value.value)
                 if holds(key.value) and not _is_lost(key, value, holds):
-                    found += _deciding(key, value, holds)
-                    found += compared(key, value)
+                    decisive += _deciding(key, value, holds)
+                    decisive += compared(key, value)
             except (ChartkitError, ValueError):
                 # Nothing is told of a condition that has no value; another one decided.
                 continue
-        return sorted(fields_of(found), key=_IDENTITY.__contains__)
+        return sorted(fields_of(decisive), key=_IDENTITY.__contains__)
 
     return find
 
@@ -91,8 +91,8 @@ def has_variables(value: Json) -> bool:
 
 def _reads_object(value: Json) -> bool:
     """Report whether a value has a variable that may read the object."""
-    found = (variable for _, text in texts_below(value) for variable in find_variables(text))
-    return any(_query_reads(variable.query) for variable in found)
+    variables = (variable for _, text in texts_below(value) for variable in find_variables(text))
+    return any(_query_reads(variable.query) for variable in variables)
 
 
 def _query_reads(query: str) -> bool:
@@ -117,11 +117,11 @@ def _deciding(key: Traced, value: Traced, holds: Compare) -> Iterator[Traced]:
     if isinstance(key.value, list):
         if key.lost:
             yield from with_keys(key.lost, _enough(key.value, value.value, holds))
-        plain = (one for one in key.members() if not isinstance(one.value, dict | list))
-        alone = [one for one in plain if holds([one.value])]
+        plain = (member for member in key.members() if not isinstance(member.value, dict | list))
+        alone = [item for item in plain if holds([item.value])]
         yield from alone
     if value.lost:
-        texts = [one.value for one in alone if isinstance(one.value, str)]
+        texts = [item.value for item in alone if isinstance(item.value, str)]
         yield from with_keys(value.lost, texts)
 
 

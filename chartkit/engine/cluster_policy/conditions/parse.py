@@ -159,12 +159,12 @@ def check_conditions(body: Json, place: str, *, values: bool = True) -> str | No
 
 
 def _with_places(
-    parsed: Blocks | FlatList, place: str, all_name: str
+    parsed: Blocks | FlatList, path: str, all_name: str
 ) -> Iterator[tuple[str, Condition]]:
     if isinstance(parsed, FlatList):
-        lists = [(place, parsed.conditions)]
+        lists = [(path, parsed.conditions)]
     else:
-        lists = [(f"{place}.any", parsed.any or ()), (f"{place}.{all_name}", parsed.all or ())]
+        lists = [(f"{path}.any", parsed.any or ()), (f"{path}.{all_name}", parsed.all or ())]
     for name, conditions in lists:
         for index, condition in enumerate(conditions):
             yield f"{name}[{index}]", condition

@@ -48,10 +48,10 @@ def ignored_fields(body: Body, domain: str, listed: Sequence[Body]) -> Sequence[
     fields += [*table[_EVERY], *table.get(reference["kind"], ())]
     if reference["kind"] == "Route" and reference["group"] == "route.openshift.io":
         fields.append("spec.host")
-    for one in listed:
-        objects: list[Body] = one.get("objects") or [{}]
+    for entry in listed:
+        objects: list[Body] = entry.get("objects") or [{}]
         if any(_fits(wanted, reference) for wanted in objects):
-            fields += one.get("fields") or ()
+            fields += entry.get("fields") or ()
     return fields
 
 
@@ -66,7 +66,7 @@ def matches(pattern: str, value: str) -> bool:
         return True
     if pattern.endswith("*"):
         return value.startswith(pattern.rstrip("*"))
-    return "," in pattern and any(matches(one, value) for one in pattern.split(","))
+    return "," in pattern and any(matches(part, value) for part in pattern.split(","))
 
 
 _IN_LIST: Final = re.compile(r"\.\d+\.")
@@ -99,11 +99,11 @@ def differences(manifest: Body, body: Body, ignored: Sequence[str]) -> Sequence[
             plain.append(Difference(key, old, new))
     there = {(_place(difference.key), difference.before, difference.after) for difference in plain}
     unmoved = [difference for difference in plain if not _is_moved(difference, there)]
-    found = [difference for difference in unmoved if not _is_default(difference)] + others
+    remaining = [difference for difference in unmoved if not _is_default(difference)] + others
     is_ignored = _matcher(ignored)
     kept = [
         difference
-        for difference in found
+        for difference in remaining
         if not _is_same_image(difference)
         and not is_ignored(difference.key)
         and not (difference.key == "metadata.namespace" and difference.before is None)
@@ -143,20 +143,20 @@ def path_of(key: str, value: Json) -> tuple[str | int, ...] | None:
 
 def leaves(value: Json) -> Mapping[str, Json]:
     """All values by their paths, without null and what is empty."""
-    found: dict[str, Json] = {}
+    values: dict[str, Json] = {}
     pending: list[tuple[str, Json]] = [("", value)]
     while pending:
         path, current = pending.pop()
         if isinstance(current, dict):
             members = current.items()
         elif isinstance(current, list):
-            members = {str(at): one for at, one in enumerate(current)}.items()
+            members = {str(at): member for at, member in enumerate(current)}.items()
         else:
             if current is not None:
-                found[path] = current
+                values[path] = current
             continue
-        pending += [(f"{path}.{key}" if path else key, one) for key, one in members]
-    return found
+        pending += [(f"{path}.{key}" if path else key, member) for key, member in members]
+    return values
 
 
 def _type(value: Json) -> str:
@@ -172,38 +172,38 @@ def _typed(value: Json) -> str:
     return f"(type: {kind}) {shown}"
 
 
-def _is_moved(one: Difference, there: Set[tuple[str, Json, Json]]) -> bool:
-    if one.before is not None and one.after is not None:
+def _is_moved(difference: Difference, there: Set[tuple[str, Json, Json]]) -> bool:
+    if difference.before is not None and difference.after is not None:
         return False
-    is_member = _IN_LIST.search(one.key) is not None
-    return is_member and (_place(one.key), one.after, one.before) in there
+    is_member = _IN_LIST.search(difference.key) is not None
+    return is_member and (_place(difference.key), difference.after, difference.before) in there
 
 
 def _place(key: str) -> str:
     return _IN_LIST.sub(".*.", key)
 
 
-def _is_default(one: Difference) -> bool:
+def _is_default(diff: Difference) -> bool:
     """An empty text is as good as none."""
-    return (one.before is None and one.after == "") or (one.after is None and one.before == "")
+    return (diff.before is None and diff.after == "") or (diff.after is None and diff.before == "")
 
 
-def _is_same_image(one: Difference) -> bool:
+def _is_same_image(difference: Difference) -> bool:
     """An image whose name was filled up."""
-    if not (one.key.endswith("image") and isinstance(one.before, str)):
+    if not (difference.key.endswith("image") and isinstance(difference.before, str)):
         return False
-    return one.after in (_REGISTRY + one.before, one.before + _TAG)
+    return difference.after in (_REGISTRY + difference.before, difference.before + _TAG)
 
 
 def _matcher(patterns: Sequence[str]) -> Callable[[str], bool]:
     """Return a test for paths that contain one of the patterns; an invalid expression matches
     nothing."""
-    found: list[str] = []
+    expressions: list[str] = []
     for pattern in patterns:
         expression = f"{pattern}*".replace("*", ".*")
         try:
             compile_regex(expression)
         except RegexError:
             continue
-        found.append(f"(?:{expression})")
-    return compile_regex("|".join(found)).matches if found else lambda _path: False
+        expressions.append(f"(?:{expression})")
+    return compile_regex("|".join(expressions)).matches if expressions else lambda _path: False

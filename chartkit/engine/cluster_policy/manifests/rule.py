@@ -85,12 +85,12 @@ class _Object:
         fields: list[str] = []
         for candidate in signed.candidates:
             self.budget.visit(candidate, "a signed manifest")
-            found = differences(candidate, body, self.ignored)
-            if not found:
+            unequal = differences(candidate, body, self.ignored)
+            if not unequal:
                 return ""
             if not first:
-                first = show_differences(found)
-                paths = (path_of(one.key, body) or path_of(one.key, candidate) for one in found)
+                first = show_differences(unequal)
+                paths = (path_of(one.key, body) or path_of(one.key, candidate) for one in unequal)
                 fields = [pointer_of(*path) for path in paths if path]
         self.fields += fields
         return first
@@ -112,8 +112,8 @@ def compile_manifests(rule: Rule, policy: Policy) -> Handler:
     """The handler of a manifests rule."""
     body = rule.validate.manifests or {}
     verifies = [
-        _compile_set(one, f".attestors[{index}]")
-        for index, one in enumerate(body.get("attestors") or ())
+        _compile_set(attestors, f".attestors[{index}]")
+        for index, attestors in enumerate(body.get("attestors") or ())
     ]
     domain: str = body.get("annotationDomain") or _DOMAIN
     repository: str = body.get("repository") or ""
@@ -136,13 +136,13 @@ def _judge(verifies: Sequence[_Verify], judged: _Object) -> tuple[Status, str]:
     reasons: list[str] = []
     for verify in verifies:
         try:
-            found = verify(judged)
+            outcome = verify(judged)
         except EvaluationError as error:
             message = f"error occurred during manifest verification: {error.message}"
             return Status.ERROR, message
-        if not found.verified:
-            return Status.FAIL, found.reason
-        reasons.append(found.reason)
+        if not outcome.verified:
+            return Status.FAIL, outcome.reason
+        reasons.append(outcome.reason)
     return Status.PASS, f"verified manifest signatures; {','.join(reasons)}"
 
 
@@ -157,11 +157,11 @@ def _compile_set(body: Body, path: str) -> _Verify:
         errors: list[str] = []
         for verify_one in verifies:
             try:
-                found = verify_one(judged)
+                outcome = verify_one(judged)
             except EvaluationError as error:
                 errors.append(error.message)
                 continue
-            (signed if found.verified else others).append(found.reason)
+            (signed if outcome.verified else others).append(outcome.reason)
             if len(signed) >= required:
                 return _Judged(True, _counted("succeeded", signed, len(signed), required))
         if errors:
@@ -183,8 +183,8 @@ def _compile_entry(entry: Body, path: str) -> _Verify:
         return _compile_nested(entry["attestor"], path)
     wanted: dict[str, str] = entry.get("annotations") or {}
     repository: str = entry.get("repository") or ""
-    method = next((one for one in METHODS if entry.get(one) is not None), None)
-    place = f"{path}.{method}" if method else path
+    method = next((name for name in METHODS if entry.get(name) is not None), None)
+    where = f"{path}.{method}" if method else path
     fault = _roots_fault(entry["keyless"]) if method == "keyless" else None
     body: Body = entry[method] if method else {}
 
@@ -200,10 +200,10 @@ def _compile_entry(entry: Body, path: str) -> _Verify:
             signer, wrong = "", f"{_NOT_FOUND}: {error.message}"
             judged.fields.append(judged.annotation("message"))
         except EvaluationError as error:
-            raise EvaluationError(f"{place}: {error.message}") from error
+            raise EvaluationError(f"{where}: {error.message}") from error
         if wrong is None:
             return _Judged(True, f"{_SIGNED}{signer}")
-        return _Judged(False, f"{place}: {wrong}")
+        return _Judged(False, f"{where}: {wrong}")
 
     return verify
 

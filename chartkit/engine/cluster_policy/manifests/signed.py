@@ -77,13 +77,13 @@ def find_manifest(body: Body, annotations: Mapping[str, str], domain: str) -> Si
 
 def signature_sets(annotations: Mapping[str, str], domain: str) -> Sequence[SignatureSet]:
     """The signatures of an object's message, in order: `signature`, `signature_1` and so on."""
-    found: list[SignatureSet] = []
+    sets: list[SignatureSet] = []
     suffix = ""
     while (signature := annotations.get(f"{domain}/signature{suffix}")) is not None:
         others = (annotations.get(f"{domain}/{name}{suffix}", "") for name in _OTHERS)
-        found.append(SignatureSet(signature, *map(_unpacked, others)))
-        suffix = f"_{len(found)}"
-    return found
+        sets.append(SignatureSet(signature, *map(_unpacked, others)))
+        suffix = f"_{len(sets)}"
+    return sets
 
 
 _OTHERS: Final = ("certificate", "bundle")
@@ -104,12 +104,12 @@ def _unzipped(content: bytes) -> bytes:
     """Return the content unpacked; content that is not gzip stays as it is."""
     try:
         with gzip.GzipFile(fileobj=io.BytesIO(content)) as stream:
-            found = stream.read(_MOST_BYTES + 1)
+            unpacked = stream.read(_MOST_BYTES + 1)
     except (OSError, EOFError, zlib.error):
         return content
-    if len(found) > _MOST_BYTES:
+    if len(unpacked) > _MOST_BYTES:
         raise EvaluationError(f"{_NOT_READ}the message is larger than {_MOST_BYTES} bytes")
-    return found
+    return unpacked
 
 
 def _manifests(content: bytes) -> Iterator[Json]:
@@ -133,45 +133,50 @@ _HEADER: Final = 10
 def _archived(content: bytes) -> Mapping[str, bytes]:
     import tarfile
 
-    found: dict[str, bytes] = {}
+    files: dict[str, bytes] = {}
     try:
         with tarfile.open(fileobj=io.BytesIO(content), mode="r:") as archive:
             for member in archive:
                 file = archive.extractfile(member) if member.isreg() else None
                 if file is not None and not member.name.startswith(".."):
-                    found[member.name] = file.read()
-                if len(found) > _MOST_FILES:
+                    files[member.name] = file.read()
+                if len(files) > _MOST_FILES:
                     raise EvaluationError(f"{_NOT_READ}more than {_MOST_FILES} files")
     except (tarfile.TarError, OSError, EOFError, ValueError) as error:
         text = f"tarReader.Next() failed while decompressing tar gz: {error}"
         raise EvaluationError(_NOT_READ + text) from error
-    return found
+    return files
 
 
 def _documents(content: bytes) -> Sequence[Json]:
     """The documents before the first one that cannot be read."""
-    found: list[Json] = []
+    documents: list[Json] = []
     try:
         for body, *_ in build_documents(content.decode(), "<message>"):
-            found.append(json.loads(go_json(body)))
+            documents.append(json.loads(go_json(body)))
     except (InputError, UnicodeDecodeError, UnsupportedValueError, RecursionError):
-        return found
-    return found
+        return documents
+    return documents
 
 
 def _candidates(body: Body, manifests: Sequence[Json]) -> Sequence[Body]:
     """The manifest of an object's name, or else those of its kind that have most in common."""
     kind = [
-        one for one in manifests if isinstance(one, dict) and one.get("kind") == body.get("kind")
+        manifest
+        for manifest in manifests
+        if isinstance(manifest, dict) and manifest.get("kind") == body.get("kind")
     ]
-    named = [one for one in kind if _identity(one) == _identity(body)]
+    named = [manifest for manifest in kind if _identity(manifest) == _identity(body)]
     if named:
-        same = [one for one in named if _namespace(one) == _namespace(body)]
+        same = [manifest for manifest in named if _namespace(manifest) == _namespace(body)]
         return (same if len(named) > 1 and same else named)[:1]
     wanted = leaves(body)
-    counts = [sum(wanted.get(key) == value for key, value in leaves(one).items()) for one in kind]
+    counts = [
+        sum(wanted.get(key) == value for key, value in leaves(manifest).items())
+        for manifest in kind
+    ]
     most = max(counts, default=0)
-    best = [one for one, count in zip(kind, counts, strict=True) if count == most]
+    best = [manifest for manifest, count in zip(kind, counts, strict=True) if count == most]
     return best[:_MOST_CANDIDATES]
 
 
@@ -280,7 +285,7 @@ class Signers:
         is_pem = self.key.startswith(_KEY)
         if self.key.startswith(_PGP):
             raise EvaluationError(f"{FAILED}: {_NO_PGP}")
-        keys = [self.key] if is_pem else [one.strip() for one in self.key.split(",")]
+        keys = [self.key] if is_pem else [text.strip() for text in self.key.split(",")]
         for number, key in enumerate(keys, 1):
             if key.startswith(_KEY) and not (is_pem and self.is_key_own):
                 # With white space before it, or in a later entry, Kyverno finds no key there.

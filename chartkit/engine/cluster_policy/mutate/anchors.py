@@ -42,8 +42,8 @@ ADDITION: Final = frozenset({AnchorKind.ADDITION})
 
 def anchored(patch: Body, kinds: AbstractSet[AnchorKind]) -> list[Anchor]:
     """The anchors of some kinds among an object's keys, in order."""
-    found = [parse_anchor(key) for key in patch if ")" in key]
-    return [anchor for anchor in found if anchor is not None and anchor.kind in kinds]
+    anchors = [parse_anchor(key) for key in patch if ")" in key]
+    return [anchor for anchor in anchors if anchor is not None and anchor.kind in kinds]
 
 
 def plain_keys(patch: Body) -> list[str]:

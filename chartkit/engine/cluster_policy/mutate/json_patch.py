@@ -84,7 +84,7 @@ def _same_text(left: Json, right: Json) -> bool:
         )
     if isinstance(left, list) and isinstance(right, list):
         return len(left) == len(right) and all(
-            one is other or _same_text(one, other) for one, other in zip(left, right, strict=True)
+            a is b or _same_text(a, b) for a, b in zip(left, right, strict=True)
         )
     return equal(left, right)
 
@@ -92,7 +92,7 @@ def _same_text(left: Json, right: Json) -> bool:
 def _raw(value: Json) -> Json:
     if isinstance(value, dict):
         return {key: _raw(member) for key, member in value.items()}
-    return [_raw(one) for one in value] if isinstance(value, list) else value
+    return [_raw(element) for element in value] if isinstance(value, list) else value
 
 
 def _add(document: Document, operation: Body, values: _Values) -> None:

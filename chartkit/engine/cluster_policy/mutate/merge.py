@@ -186,7 +186,7 @@ def _list_directive(patch: Json) -> _Directive:
     """Return the directive of an element with nothing but `$patch`, and remove it."""
     if is_absent(patch):
         return _Directive.MERGE
-    element = next((one for one in patch if isinstance(one, dict) and _KEY in one), None)
+    element = next((item for item in patch if isinstance(item, dict) and _KEY in item), None)
     if element is None or len(element) > 1:
         return _Directive.MERGE
     text = scalar_text(element[_KEY])
@@ -228,12 +228,12 @@ def _join(target: list[Json], patch: Json, schema: Schema, work: Workspace) -> l
 def _join_regular(
     target: list[Json], patch: Json, keys: Sequence[str], schema: Schema, work: Workspace
 ) -> list[Json] | None:
-    known = work.indexed(target) if work.shares else None
-    old = _indexed(target, keys) if known is None else known.elements
+    indexed = work.indexed(target) if work.shares else None
+    old = _indexed(target, keys) if indexed is None else indexed.elements
     new = _indexed(patch, keys)
     if old is None or new is None:
         return None
-    pending = old if known is None else known.pending
+    pending = old if indexed is None else indexed.pending
     walk, elements = _part if work.shares else _walk, schema.elements()
     made: dict[Texts, Json] = {}
     unsettled: list[Texts] = []
@@ -256,22 +256,22 @@ def _join_regular(
     joined = {**made, **old}
     result = list(joined.values())
     result = target if unchanged(target, result) else result
-    if work.shares and (new or known is not None):
+    if work.shares and (new or indexed is not None):
         work.index(Indexed(result, joined, tuple(unsettled)))
     return result
 
 
 def _indexed(source: Json, keys: Sequence[str]) -> dict[tuple[str, ...], Json] | None:
     """The elements by their keys; None where one has not all of them, or two have the same."""
-    found: dict[tuple[str, ...], Json] = {}
+    elements: dict[tuple[str, ...], Json] = {}
     for element in () if is_absent(source) else source:
         if isinstance(element, dict) is (keys == _SCALARS):
             return None
         texts = _key_texts(element, keys)
-        if not all(texts) or texts in found:
+        if not all(texts) or texts in elements:
             return None
-        found[texts] = element
-    return found
+        elements[texts] = element
+    return elements
 
 
 def _key_texts(element: Json, keys: Sequence[str]) -> tuple[str, ...]:
@@ -285,12 +285,12 @@ def _join_stepwise(
     target: list[Json], patch: Json, keys: Sequence[str], schema: Schema, work: Workspace
 ) -> list[Json]:
     # The keys of all elements, each once, the patch's first.
-    found: dict[tuple[str, ...], None] = {}
+    distinct: dict[tuple[str, ...], None] = {}
     for source in (patch, target):
         for element in () if is_absent(source) else source:
             texts = (scalar_text(element),) if keys == _SCALARS else _key_texts(element, keys)
-            found.setdefault(texts)
-    wanted = list(found)
+            distinct.setdefault(texts)
+    wanted = list(distinct)
     if len(keys) > 1:
         # Makes one of those that differ only in a key that one of them lacks.
         for index, _ in enumerate(wanted):
@@ -303,39 +303,39 @@ def _join_stepwise(
     added: list[Json] = []
     used: Sequence[str] = keys
     for texts in wanted:
-        used, known = _usable(wanted, texts, keys)
-        found, given = _find(target, used, known), _find(patch, used, known)
-        merged = _walk(found, given, elements, work)
+        used, values = _usable(wanted, texts, keys)
+        current, given = _find(target, used, values), _find(patch, used, values)
+        merged = _walk(current, given, elements, work)
         if is_absent(merged) or merged == {}:
-            _set_element(target, MISSING, used, known)
+            _set_element(target, MISSING, used, values)
             continue
         if isinstance(merged, dict):
-            for key, text in zip(used, known, strict=True):
+            for key, text in zip(used, values, strict=True):
                 if key not in merged and text:
                     set_field(merged, key, text)
-        _set_element(added, merged, used, known)
+        _set_element(added, merged, used, values)
     return _appended(added, target, used) if wanted else target
 
 
 def _filled(left: tuple[str, ...], right: tuple[str, ...]) -> tuple[str, ...] | None:
     pairs = list(zip(left, right, strict=True))
-    if any(one and other and one != other for one, other in pairs):
+    if any(left_text and right_text and left_text != right_text for left_text, right_text in pairs):
         return None
-    if not any(one == other for one, other in pairs):
+    if not any(left_text == right_text for left_text, right_text in pairs):
         return None
-    return tuple(one or other for one, other in pairs)
+    return tuple(left_text or right_text for left_text, right_text in pairs)
 
 
 def _usable(
     wanted: Sequence[Sequence[str]], texts: Sequence[str], keys: Sequence[str]
 ) -> tuple[list[str], list[str]]:
     """The keys that any of the elements has, with the texts of one of them."""
-    present = {key for one in wanted for key, text in zip(keys, one, strict=False) if text}
+    present = {key for element in wanted for key, text in zip(keys, element, strict=False) if text}
     if not present:
         return list(keys), list(texts)
     pairs = zip(keys, texts, strict=True)
-    known = [text for key, text in pairs if text or key in present]
-    return [key for key in keys if key in present], known
+    values = [text for key, text in pairs if text or key in present]
+    return [key for key in keys if key in present], values
 
 
 def _find(source: Json, keys: Sequence[str], texts: Sequence[str]) -> Json:
@@ -344,7 +344,7 @@ def _find(source: Json, keys: Sequence[str], texts: Sequence[str]) -> Json:
         return MISSING
     keys, texts = _usable([texts], texts, keys)
     if not keys[0]:
-        matching = (one for one in source if scalar_text(one) == texts[0])
+        matching = (item for item in source if scalar_text(item) == texts[0])
         return next(matching, MISSING)
     for element in source:
         if isinstance(element, dict) and all(
@@ -363,17 +363,17 @@ def _set_element(
     objects_only = bool(keys[0] and texts and texts[0])
     kept: list[Json] = []
     is_there = False
-    for one in content:
-        if is_absent(one) or one == {}:
+    for member in content:
+        if is_absent(member) or member == {}:
             continue
-        if objects_only and not isinstance(one, dict):
-            kept.append(one)
-        elif _has_keys(one, keys, texts):
+        if objects_only and not isinstance(member, dict):
+            kept.append(member)
+        elif _has_keys(member, keys, texts):
             is_there = True
             if element is not MISSING:
                 kept.append(element)
         elif texts:
-            kept.append(one)
+            kept.append(member)
     if not is_there and not is_absent(element):
         kept.append(element)
     content[:] = kept

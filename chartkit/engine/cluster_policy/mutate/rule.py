@@ -50,9 +50,9 @@ def compile_mutate(rule: Rule, policy: Policy) -> Handler:
         done = patch(context.child(), body, work)
         if context.recorder is not None:
             for anchor in work.unmet or ():
-                place = context.recorder.sources.at("mutate")
+                location = context.recorder.sources.at("mutate")
                 text = f"the patch does not apply: {anchor}"
-                context.recorder.add(Decision(Asked.PATTERN, False, text, place))
+                context.recorder.add(Decision(Asked.PATTERN, False, text, location))
         patched = None if done.status is Status.SKIP else as_json(done.body)
         return RuleResult(
             policy.key, rule.name, RuleType.MUTATION, done.status, describe(done), patched=patched
@@ -108,11 +108,11 @@ def compile_mutate_existing(rule: Rule, policy: Policy) -> Handler:
         chosen: list[tuple[_Target, Body]] = []
         for index, target in enumerate(targets):
             try:
-                found = _find(_selected(target, index, context), policy.namespace, cluster)
+                bodies = _find(_selected(target, index, context), policy.namespace, cluster)
             except ChartkitError as error:
                 errors.append(error.message)
             else:
-                chosen += [(target, body) for body in found]
+                chosen += [(target, body) for body in bodies]
         done = [Patched(Status.ERROR, {}, f": {'; '.join(errors)}")] if errors else []
         for target, body in chosen:
             context.set("target", body)
@@ -122,7 +122,7 @@ def compile_mutate_existing(rule: Rule, policy: Policy) -> Handler:
             if shows_target and patched.status is Status.PASS:
                 context.set("target", mark_literals(patched.body))
             done.append(patched)
-        results = [_result(one) for one in done]
+        results = [_result(change) for change in done]
         return replace(results[0], others=tuple(results[1:])) if results else None
 
     def _result(done: Patched) -> RuleResult:
@@ -158,9 +158,9 @@ def _selected(target: _Target, index: int, context: Context) -> Body:
 
 def _find(selected: Body, namespace: str, cluster: Cluster) -> list[Body]:
     """The objects that a target names; raises `EvaluationError` where one by name is missing."""
-    place = namespace or selected.get("namespace", "")
+    scope = namespace or selected.get("namespace", "")
     name = selected.get("name", "")
-    key = ObjectKey(selected.get("apiVersion", ""), selected.get("kind", ""), place, name)
+    key = ObjectKey(selected.get("apiVersion", ""), selected.get("kind", ""), scope, name)
     # An apiVersion means itself, and as a bare version or with wildcards, others of the kind.
     group, slash, version = key.api_version.rpartition("/")
     names_version = bool(_VERSION.fullmatch(group if slash else version))
@@ -168,15 +168,15 @@ def _find(selected: Body, namespace: str, cluster: Cluster) -> list[Body]:
         # Kyverno takes `apiVersion/kind` for something else then: a kind and its subresource.
         raise EvaluationError("not found")
     versions = _fitting(key, group if slash else "*", version, cluster)
-    by_name = place and name and not has_wildcard(place) and not has_wildcard(name)
+    by_name = scope and name and not has_wildcard(scope) and not has_wildcard(name)
     for version in versions:
         key = key._replace(api_version=version)
         body = cluster.find(key) if by_name else None
-        found = [body] if body is not None else []
+        bodies = [body] if body is not None else []
         if not by_name:
-            found = list(_listed(key, selected.get("selector"), cluster))
-        if found:
-            return found
+            bodies = list(_listed(key, selected.get("selector"), cluster))
+        if bodies:
+            return bodies
     if not by_name:
         return []
     group, _ = parse_api_version(key.api_version)
@@ -195,8 +195,8 @@ def _fitting(key: ObjectKey, group: str, version: str, cluster: Cluster) -> Iter
         is_kind = body.get("kind") == key.kind
         return is_kind and fits_group(own_group) and fits_version(own_version)
 
-    found = {str(body["apiVersion"]) for body in cluster.of_kinds(is_meant)}
-    yield from sorted(found - {key.api_version})
+    versions = {str(body["apiVersion"]) for body in cluster.of_kinds(is_meant)}
+    yield from sorted(versions - {key.api_version})
 
 
 def _listed(key: ObjectKey, selector: Json, cluster: Cluster) -> Iterator[Body]:

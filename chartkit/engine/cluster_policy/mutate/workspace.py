@@ -187,9 +187,9 @@ class Workspace:
         if isinstance(patched, dict):
             self._resource = self._base = patched
             self._before = []
-            objects = (one for one in changed if isinstance(one, dict))
+            objects = (container for container in changed if isinstance(container, dict))
             self._written = [
-                one for one in chain(objects, _objects(written)) if list(one) != sorted(one)
+                body for body in chain(objects, _objects(written)) if list(body) != sorted(body)
             ]
 
     def own(self, container: Json) -> Json:
@@ -200,8 +200,8 @@ class Workspace:
 
     def knows(self, container: Json, schema: Schema | None) -> bool:
         """Report whether a merge leaves a container as it is."""
-        found = self._parts.get(id(container))
-        return found is not None and found[1] == schema
+        part = self._parts.get(id(container))
+        return part is not None and part[1] == schema
 
     def settle(self, container: Json, schema: Schema | None) -> None:
         """Takes a container that a merge left as it is."""

@@ -254,8 +254,8 @@ class Path:
         """The path as Kyverno writes it, with a slash at its end."""
         text = self.parts[0]
         if len(self.parts) > 1:
-            for place, part in zip(places, self.parts[1:], strict=True):
-                text = f"{text}{place}{part}"
+            for step, part in zip(places, self.parts[1:], strict=True):
+                text = f"{text}{step}{part}"
         return text
 
 

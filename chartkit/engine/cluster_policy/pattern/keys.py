@@ -96,10 +96,10 @@ def _existence(key: str, pattern: Json, spot: Spot) -> Entry:
             return None
         if isinstance(value, list):
             return check(value, places, run)
-        found = go_type(value)
+        found_type = go_type(value)
         return Failure(
             path.at(places),
-            f"invalid resource type {found}: "
+            f"invalid resource type {found_type}: "
             "Existence ^ () anchor can be used only on list/array type resource",
             place=(part, places),
         )
@@ -116,25 +116,25 @@ def _compile_existence(pattern: Json, spot: Spot) -> Check:
             f"invalid pattern type {name}: Pattern has to be of list to compare against resource",
         )
     checks = [
-        spot.each(index).check(one)
-        if isinstance(one, dict)
+        spot.each(index).check(element)
+        if isinstance(element, dict)
         else _refuse(
             spot,
             f"invalid pattern type {name}: "
             "Pattern has to be of type map to compare against items in resource",
         )
-        for index, one in enumerate(pattern)
+        for index, element in enumerate(pattern)
     ]
-    is_object = [isinstance(one, dict) for one in pattern]
+    is_object = [isinstance(element, dict) for element in pattern]
     weights = list(map(weight_of, pattern))
 
     def check(value: Json, places: Places, run: Run) -> Failure | None:
-        for one, searches, weight in zip(checks, is_object, weights, strict=True):
+        for compare, searches, weight in zip(checks, is_object, weights, strict=True):
             if not searches:
-                return one(value, places, run)
+                return compare(value, places, run)
             run.budget.spend(len(value) * weight, LIST)
             for index, element in enumerate(value):
-                if one(element, (*places, index), run) is None:
+                if compare(element, (*places, index), run) is None:
                     break
             else:
                 at = path.at(places)
@@ -179,21 +179,21 @@ class Variants:
         """
         position = self.spot.position
         metadata = run.metadata.get(position, self.metadata)
-        found = resource.get("metadata")
-        if isinstance(found, dict):
+        current = resource.get("metadata")
+        if isinstance(current, dict):
             for tag in TAGS:
                 key, labels = entry_of(metadata, tag)
-                given = _texts(entry_of(found, tag)[1])
+                given = _texts(entry_of(current, tag)[1])
                 if isinstance(labels, dict) and given is not None:
                     metadata = {**metadata, key: _replaced(labels, given)}
             run.metadata[position] = metadata
-        known = tuple(_identity(entry_of(metadata, tag)[1]) for tag in TAGS)
-        entries = self.found.get(known)
+        identity = tuple(_identity(entry_of(metadata, tag)[1]) for tag in TAGS)
+        entries = self.found.get(identity)
         if entries is None:
             entries = compile_entries({**self.pattern, self.written: metadata}, self.spot)
             if len(self.found) >= _MOST_VARIANTS:
                 del self.found[next(iter(self.found))]
-            self.found[known] = entries
+            self.found[identity] = entries
         return entries
 
 

@@ -58,7 +58,7 @@ def _every_object(check_one: Check, spot: Spot, weight: int) -> Check:
 
 def _each_place(pattern: list[Json], spot: Spot) -> Check:
     path, part = spot.path, spot.part(pattern)
-    checks = [spot.key(str(index), str(index)).check(one) for index, one in enumerate(pattern)]
+    checks = [spot.key(str(index), str(index)).check(item) for index, item in enumerate(pattern)]
 
     def check(value: Json, places: Places, run: Run) -> Failure | None:
         if len(value) < len(checks):
@@ -69,8 +69,8 @@ def _each_place(pattern: list[Json], spot: Spot) -> Check:
                 place=(part, places),
             )
         skipped: list[Failure] = []
-        for one, element in zip(checks, value, strict=False):
-            failure = one(element, places, run)
+        for check, element in zip(checks, value, strict=False):
+            failure = check(element, places, run)
             if failure is None:
                 continue
             if not failure.skips:

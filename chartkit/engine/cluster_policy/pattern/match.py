@@ -104,8 +104,8 @@ def _leaf(pattern: Json, spot: Spot) -> Check:
         at = path.at(places)
         if isinstance(value, list | dict) or (isinstance(value, str) and len(value) > _SHORT):
             run.budget.weigh(value, "a value in a message")
-        found = go_sprint(value)
-        text = f"resource value '{found}' does not match '{wanted}' at path {at}"
+        shown = go_sprint(value)
+        text = f"resource value '{shown}' does not match '{wanted}' at path {at}"
         return Failure(at, text, place=(part, places))
 
     return check
@@ -175,10 +175,10 @@ def compile_object(pattern: Body, spot: Spot) -> Check:
                     applied = True
                 elif failure.skips:
                     skipped.append(failure)
-                elif all(one.combined for one in skipped):
+                elif all(skip.combined for skip in skipped):
                     return failure
             # A condition unmet further down does not count beside an anchor that holds here.
-            if skipped and not (applied and all(one.combined for one in skipped)):
+            if skipped and not (applied and all(skip.combined for skip in skipped)):
                 return combine(skipped, path.at(places))
         for entry in plain:
             failure = entry(value, places, run)

@@ -28,7 +28,7 @@ def record_pattern(
     optional parts that the object does not have."""
     if mismatch is None:
         location = recorder.sources.location(written, *above)
-        parts = tuple(_optional(recorder, written, above, *one) for one in absent[:_MOST_ABSENT])
+        parts = tuple(_optional(recorder, written, above, *key) for key in absent[:_MOST_ABSENT])
         text = "the pattern holds"
         if parts:
             names = abridged([part.text.removesuffix(_ALLOWED) for part in parts], _NAMED)

@@ -90,9 +90,9 @@ def _comparison(operation: Operation) -> Holds:
         text = _measured(value)
         if text is not None:
             if duration is not None:
-                found = duration_or_none(text)
-                if found is not None:
-                    return compare(found, duration)
+                given = duration_or_none(text)
+                if given is not None:
+                    return compare(given, duration)
             if quantity is not None:
                 amount = quantity_or_none(text)
                 if amount is not None:
@@ -253,7 +253,7 @@ def read_alternatives(pattern: str) -> list[list[str]]:
 
 def read_operation(text: str) -> Operation | Range:
     """Return what one of the texts compares with; a lone operator is a text like any other."""
-    prefix = next((each for each in _PREFIXES if text.startswith(each)), "")
+    prefix = next((symbol for symbol in _PREFIXES if text.startswith(symbol)), "")
     if len(text) > 1 and prefix:
         return Operation(prefix, text[len(prefix) :].strip(GO_SPACE))
     if match := _RANGE.fullmatch(text):

@@ -98,9 +98,9 @@ def host_probes(pod: Pod) -> Violation | None:
     names: set[str] = set()
     hosts: dict[str, str] = {}
     for container in pod.containers:
-        if found := dict(_probed_hosts(container.body, container.path)):
+        if probed := dict(_probed_hosts(container.body, container.path)):
             names.add(container.name)
-            hosts |= found
+            hosts |= probed
     if not names:
         return None
     shown = counted("probe or lifecycle host", sorted(set(hosts.values())))
@@ -290,9 +290,9 @@ def selinux(types: frozenset[str]) -> Judge:
         errors: list[FieldError] = []
         owners: list[FieldError] = []
         for path, container, security in pod.owners():
-            found = list(_selinux_errors(security, path, container, types))
-            errors += found
-            owners += found[:1]
+            faults = list(_selinux_errors(security, path, container, types))
+            errors += faults
+            owners += faults[:1]
         if not errors:
             return None
         detail = f"{setters(owners)} set forbidden securityContext.seLinuxOptions: "
@@ -302,7 +302,7 @@ def selinux(types: frozenset[str]) -> Judge:
 
 
 def _selinux_errors(
-    security: Body, place: str, container: str | None, types: frozenset[str]
+    security: Body, path: str, container: str | None, types: frozenset[str]
 ) -> Iterator[FieldError]:
     options = security.get("seLinuxOptions")
     if options is None:
@@ -310,7 +310,7 @@ def _selinux_errors(
     for field in ("type", "user", "role"):
         value = options.get(field) or ""
         if value not in types if field == "type" else value:
-            yield FieldError(f"{place}.seLinuxOptions.{field}", value, container)
+            yield FieldError(f"{path}.seLinuxOptions.{field}", value, container)
 
 
 def _selinux_values(errors: list[FieldError]) -> str:

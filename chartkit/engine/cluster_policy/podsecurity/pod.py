@@ -68,18 +68,18 @@ class Pod:
         """Yield each `securityContext` with its path, and the name of its container; the pod's own
         is first, without a name."""
         yield "spec.securityContext", None, self.security
-        for one in self.containers:
-            yield f"{one.path}.securityContext", one.name, one.security or {}
+        for container in self.containers:
+            yield f"{container.path}.securityContext", container.name, container.security or {}
 
     def setting(self, field: str, bad: Callable[[Body], BadValue | None]) -> tuple[FieldError, ...]:
         """Return the errors of a field of every `securityContext`.
 
         bad: the value that it must not have; None if there is none.
         """
-        found = ((path, name, bad(security)) for path, name, security in self.owners())
+        values = ((path, name, bad(security)) for path, name, security in self.owners())
         return tuple(
             FieldError(f"{path}.{field}", value, name)
-            for path, name, value in found
+            for path, name, value in values
             if value is not None
         )
 
@@ -141,10 +141,10 @@ def _pod(described: Body, template: Body) -> Pod:
 
 
 def _at(body: Body, steps: tuple[str, ...]) -> Body:
-    found = body
+    member = body
     for step in steps:
-        found = found.get(step, {})
-    return found
+        member = member.get(step, {})
+    return member
 
 
 @cache
@@ -232,8 +232,8 @@ def plural(word: str, count: int) -> str:
 
 def counted(word: str, items: Iterable[str]) -> str:
     """`container "a"` or `containers "a", "b"`."""
-    found = list(items)
-    return f"{plural(word, len(found))} {quoted(found)}"
+    names = list(items)
+    return f"{plural(word, len(names))} {quoted(names)}"
 
 
 def setters(errors: Iterable[FieldError]) -> str:

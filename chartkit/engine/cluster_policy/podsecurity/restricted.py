@@ -27,7 +27,9 @@ def unless_windows(judge: Judge) -> Judge:
 
 def allow_privilege_escalation(pod: Pod) -> Violation | None:
     """Every container says that privileges do not grow."""
-    errors = [error for one in pod.containers if (error := _escalation(one)) is not None]
+    errors = [
+        error for container in pod.containers if (error := _escalation(container)) is not None
+    ]
     if not errors:
         return None
     names = counted("container", (error.container or "" for error in errors))
@@ -82,14 +84,18 @@ def run_as_non_root(pod: Pod) -> Violation | None:
     errors = pod.setting(
         "runAsNonRoot", lambda security: False if security.get("runAsNonRoot") is False else None
     )
-    silent = [one for one in pod.containers if (one.security or {}).get("runAsNonRoot") is None]
+    silent = [
+        container
+        for container in pod.containers
+        if (container.security or {}).get("runAsNonRoot") is None
+    ]
     details = []
     if errors:
         details.append(f"{setters(errors)} must not set securityContext.runAsNonRoot=false")
     if silent and not pod.security.get("runAsNonRoot"):
-        names = counted("container", (one.name for one in silent))
+        names = counted("container", (container.name for container in silent))
         details.append(f"pod or {names} must set securityContext.runAsNonRoot=true")
-        errors += tuple(one.missing("runAsNonRoot") for one in silent)
+        errors += tuple(container.missing("runAsNonRoot") for container in silent)
     if not details:
         return None
     return Violation("runAsNonRoot != true", "\n".join(details), errors)

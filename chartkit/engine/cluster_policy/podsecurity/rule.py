@@ -88,7 +88,7 @@ class PodSecurityHandler(ExceptedHandler):
         keys = tuple(exception.key for exception in exceptions)
         check = self._excepted.get(keys)
         if check is None:
-            lifted = [control for one in exceptions for control in one.pod_security]
+            lifted = [control for item in exceptions for control in item.pod_security]
             check = self._excepted[keys] = self._compile(lifted, keys, names)
         return self._result(check, context, request)
 
@@ -157,23 +157,23 @@ class PodSecurityHandler(ExceptedHandler):
         return allow_existing(check, self._rule, self._policy)
 
 
-def _group(found: Violation, prefix: str | None) -> str:
+def _group(finding: Violation, prefix: str | None) -> str:
     errors = []
-    for error in found.errors or ():
+    for error in finding.errors or ():
         path = error.path if prefix is None else error.path.replace("spec", prefix)
         path = path.replace("metadata", "spec.template.metadata")
         errors.append(str(replace(error, path=path)))
-    return f"(Forbidden reason: {found.reason}, field error list: [{', '.join(errors)}])"
+    return f"(Forbidden reason: {finding.reason}, field error list: [{', '.join(errors)}])"
 
 
-def _control(found: Violation, image_of: Callable[[str], str]) -> str:
-    match = next(_NAMED_CONTAINERS.find_groups(found.detail), None)
+def _control(finding: Violation, image_of: Callable[[str], str]) -> str:
+    match = next(_NAMED_CONTAINERS.find_groups(finding.detail), None)
     images = None
     if match is not None:
         names = str(match[2][0]).replace('"', "").replace(" ", "").split(",")
         images = [image_of(name) for name in names]
-    name = CONTROL_OF.get(found.check, "")
-    return f'{{"ID":{go_json(found.check)},"Name":{go_json(name)},"Images":{go_json(images)}}}'
+    name = CONTROL_OF.get(finding.check, "")
+    return f'{{"ID":{go_json(finding.check)},"Name":{go_json(name)},"Images":{go_json(images)}}}'
 
 
 def _images(resource: Resource) -> Callable[[str], str]:
@@ -202,12 +202,12 @@ def _record(
     recorder: Recorder,
     body: Body,
     kind: str,
-    found: tuple[Sequence[Violation], Sequence[Violation], Sequence[Violation]],
+    stages: tuple[Sequence[Violation], Sequence[Violation], Sequence[Violation]],
 ) -> None:
-    """Record the controls that an object violates; found: all, those that the rule's `exclude`
+    """Record the controls that an object violates; stages: all, those that the rule's `exclude`
     leaves, and those that exceptions leave of them."""
-    every, left = found[0], found[2]
-    names = [{finding.check for finding in each} for each in found]
+    every, left = stages[0], stages[2]
+    names = [{finding.check for finding in findings} for findings in stages]
     for finding in every:
         control = CONTROL_OF.get(finding.check, finding.check)
         path: tuple[str, ...] = ()
@@ -216,7 +216,7 @@ def _record(
         elif finding.check not in names[2]:
             text, holds = f"{control}: lifted by an exception", True
         else:
-            finding = next(each for each in left if each.check == finding.check)
+            finding = next(violation for violation in left if violation.check == finding.check)
             text, holds = f"{control}: {finding.reason} ({finding.detail})", False
         fields = _paths_of((finding,), kind, recorder.judged)
         pointer, value = field_below(recorder.judged, next(iter(fields), ()))
@@ -246,31 +246,31 @@ def _paths_of(findings: Sequence[Violation], kind: str, judged: Traced) -> Itera
             yield _path(_OF_THE_POD[finding.check], kind)
         for error in errors:
             yield from _of_error(error, kind, judged)
-        yield from (_path(place, kind) for place in finding.places)
+        yield from (_path(path, kind) for path in finding.places)
 
 
 def _of_error(error: FieldError, kind: str, judged: Traced) -> Iterator[FieldPath]:
     path = _path(error.path, kind)
     if path[-1] == "add" and isinstance(error.value, tuple):
-        found = judged
+        reached = judged
         for step in path:
-            found = found.member(step)
-        members = found.value if isinstance(found.value, list) else []
+            reached = reached.member(step)
+        members = reached.value if isinstance(reached.value, list) else []
         yield from ((*path, i) for i, name in enumerate(members) if name in error.value)
     yield path
 
 
 @lru_cache(maxsize=1024)
-def _path(place: str, kind: str) -> FieldPath:
+def _path(path: str, kind: str) -> FieldPath:
     """Return the path in an object of a kind of a place in its Pod, `spec.containers[0].image`."""
     spec: tuple[str, ...] = tuple(POD_SPECS[kind].split(".")) if kind in POD_SPECS else ("spec",)
-    if place.startswith(_ANNOTATION):
+    if path.startswith(_ANNOTATION):
         # The annotations of a CronJob are those of its job template, as Kyverno has it.
         above = spec[:-3] if kind == CRON_JOB else spec[:-1]
-        return (*above, "metadata", "annotations", place[len(_ANNOTATION) : -1])
+        return (*above, "metadata", "annotations", path[len(_ANNOTATION) : -1])
     # A volume without a type that the checks know is named as one of the type "unknown".
-    place = place.removesuffix(".unknown")
-    steps = [int(step) if step.isdigit() else step for step in _STEP.findall(place)]
+    path = path.removesuffix(".unknown")
+    steps = [int(step) if step.isdigit() else step for step in _STEP.findall(path)]
     return (*spec, *steps[1:])
 
 

@@ -71,7 +71,7 @@ def policy_fault(policy: Policy, cluster_wide: IsClusterWide = nothing_cluster_w
 
 def _may_have_variables(policy: Policy, rules: Sequence[Rule]) -> bool:
     """Report whether a policy may use variables, or users, which only admissions have."""
-    has_users = any(one.has_user for rule in rules for _, one in rule.filters())
+    has_users = any(block.has_user for rule in rules for _, block in rule.filters())
     return has_users or any(rule.mutate for rule in rules) or may_vary(policy.resource.body)
 
 
@@ -85,7 +85,7 @@ def _overrides_fault(policy: Policy) -> str | None:
 
 
 def _kinds_fault(policy: Policy, rules: Sequence[Rule]) -> str | None:
-    if not any("*" in one.kinds for rule in rules for _, one in rule.filters()):
+    if not any("*" in block.kinds for rule in rules for _, block in rule.filters()):
         return None
     from chartkit.engine.cluster_policy.policy_check.any_kind import kinds_fault
 

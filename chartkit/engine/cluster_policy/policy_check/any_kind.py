@@ -46,8 +46,8 @@ METADATA_ONLY: Final = (
 def kinds_fault(policy: Policy, rules: Sequence[Rule]) -> str | None:
     """Return the fault of the kinds of a policy's rules, in Kyverno's words."""
     for index, rule in enumerate(rules):
-        for path, one in rule.filters():
-            if fault := _fault(one.kinds, policy.background, rule):
+        for path, block in rule.filters():
+            if fault := _fault(block.kinds, policy.background, rule):
                 return f"path: {show_path(('spec', 'rules', index, *path, 'kinds'))}: {fault}"
     return None
 

@@ -25,7 +25,7 @@ def patched_paths(rule: Rule) -> Iterable[str]:
         operations = parse_json((rule.mutate or {}).get("patchesJson6902") or "[]")
     except JsonError:
         return []
-    if not isinstance(operations, list) or not all(isinstance(one, dict) for one in operations):
+    if not isinstance(operations, list) or not all(isinstance(entry, dict) for entry in operations):
         return []
     return [text_of(operation.get("path")) for operation in operations]
 
@@ -66,8 +66,8 @@ def generate_fault(rule: Rule) -> str | None:
     selector = (generate.get("cloneList") or {}).get("selector")
     if selector is not None and has_wildcard(go_json(selector)):
         return "generate.selector.: wildcard characters `*/?` not supported"
-    if found := pattern_fault(generate.get("data"), "/", ()):
-        return f"generate.data.{found[0]}.: anchors not supported on generate resources: {found[1]}"
+    if fault := pattern_fault(generate.get("data"), "/", ()):
+        return f"generate.data.{fault[0]}.: anchors not supported on generate resources: {fault[1]}"
     return None
 
 
@@ -76,8 +76,8 @@ def json_patch_fault(rule: Rule, index: int) -> str | None:
     text = (rule.mutate or {}).get("patchesJson6902")
     if not text:
         return None
-    place = f"spec.rules[{index}]"
-    unsound = f"path must begin with a forward slash: {place}: "
+    path = f"spec.rules[{index}]"
+    unsound = f"path must begin with a forward slash: {path}: "
     try:
         operations = parse_yaml(_without_variables(text))
     except InputError as error:
@@ -88,16 +88,16 @@ def json_patch_fault(rule: Rule, index: int) -> str | None:
 
     if problem := patch_problem(operations):
         return unsound + problem
-    return _operations_fault(operations or (), place, unsound)
+    return _operations_fault(operations or (), path, unsound)
 
 
-def _operations_fault(operations: Json, place: str, unsound: str) -> str | None:
+def _operations_fault(operations: Json, path: str, unsound: str) -> str | None:
     for operation in operations:
         if not operation["path"].startswith("/"):
             return f"{unsound}{operation['path']}"
     for operation in operations:
         if operation["op"] == "test" and "value" not in operation:
-            return f"invalid value: {place}: operation, missing value field: missing value"
+            return f"invalid value: {path}: operation, missing value field: missing value"
     return None
 
 

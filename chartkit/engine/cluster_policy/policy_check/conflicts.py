@@ -57,7 +57,7 @@ def _takes_all(exclude: ResourceFilter, match: ResourceFilter) -> bool:
 
 
 def _covers(unwanted: tuple[object, ...], wanted: tuple[object, ...]) -> bool:
-    return bool(wanted) and all(one in unwanted for one in wanted)
+    return bool(wanted) and all(value in unwanted for value in wanted)
 
 
 def _selectors_agree(exclude: LabelSelector | None, match: LabelSelector | None) -> bool:
@@ -78,17 +78,17 @@ _NAME = "validationFailureActionOverrides"
 def overrides_fault(policy: Policy) -> str | None:
     """Return the fault of a ClusterPolicy's overrides, in Kyverno's words."""
     for index, rule in enumerate(policy.rules):
-        place = f"spec.rules[{index}].validate.{_NAME}"
-        if fault := _fault(rule.validate.failure_action_overrides, place):
+        path = f"spec.rules[{index}].validate.{_NAME}"
+        if fault := _fault(rule.validate.failure_action_overrides, path):
             return fault
     return _fault(policy.failure_action_overrides, f"spec.{_NAME}")
 
 
-def _fault(overrides: Sequence[ActionOverride], place: str) -> str | None:
+def _fault(overrides: Sequence[ActionOverride], path: str) -> str | None:
     named: dict[bool, set[str]] = {True: set(), False: set()}
     patterns: dict[bool, set[str]] = {True: set(), False: set()}
     for index, override in enumerate(overrides):
-        where = f"{place}[{index}].namespaces"
+        where = f"{path}[{index}].namespaces"
         if not override.action:
             return "invalid action"
         enforces = override.action.lower() == "enforce"
@@ -105,11 +105,11 @@ def _fault(overrides: Sequence[ActionOverride], place: str) -> str | None:
 
 def _wildcard_fault(named: dict[bool, set[str]], patterns: dict[bool, set[str]]) -> str | None:
     for enforces in (True, False):
-        if found := _match(patterns[not enforces], named[enforces]):
-            return f"wildcard pattern '{found[0]}' matches with namespace '{found[1]}'"
+        if pair := _match(patterns[not enforces], named[enforces]):
+            return f"wildcard pattern '{pair[0]}' matches with namespace '{pair[1]}'"
     for enforces in (False, True):
-        if found := _match(patterns[enforces], patterns[not enforces]):
-            return f"wildcard pattern '{found[0]}' conflicts with the pattern '{found[1]}'"
+        if pair := _match(patterns[enforces], patterns[not enforces]):
+            return f"wildcard pattern '{pair[0]}' conflicts with the pattern '{pair[1]}'"
     return None
 
 

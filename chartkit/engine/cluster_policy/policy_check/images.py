@@ -24,8 +24,8 @@ def images_fault(index: int, rule: Rule, failure_action: str) -> str | None:
     failure_action: the policy's own. An entry without one has the action of the entry before it.
     """
     faults: dict[str, None] = {}
-    for place, block in enumerate(rule.verify_images):
-        path = f"spec.rules[{index}].verifyImages[{place}]"
+    for at, block in enumerate(rule.verify_images):
+        path = f"spec.rules[{index}].verifyImages[{at}]"
         failure_action = block.get("failureAction") or failure_action
         if failure_action in ("Audit", "audit") and block.get("mutateDigest") is not False:
             faults[
@@ -50,8 +50,8 @@ def _block_faults(block: Body, path: str) -> Iterator[str]:
     yield from _sets_faults(read, f"{path}.attestors")
     if block.get("type") != "Notary":
         return
-    for one in block.get("attestors") or ():
-        for entry in one.get("entries") or ():
+    for attestor_set in block.get("attestors") or ():
+        for entry in attestor_set.get("entries") or ():
             for name, method in (("Keyless", "keyless"), ("Keys", "keys")):
                 if entry.get(method) is not None:
                     text = f"{name} field is not allowed for type notary"
@@ -59,8 +59,8 @@ def _block_faults(block: Body, path: str) -> Iterator[str]:
 
 
 def _sets_faults(body: Body, path: str) -> Iterator[str]:
-    for at, one in enumerate(body.get("attestors") or ()):
-        yield from _set_faults(one, f"{path}[{at}]")
+    for at, attestors in enumerate(body.get("attestors") or ()):
+        yield from _set_faults(attestors, f"{path}[{at}]")
 
 
 def _set_faults(body: Body, path: str) -> Iterator[str]:

@@ -78,13 +78,13 @@ def _named_path(policy: Policy, rule: FieldPath, fault: str) -> Place:
 def _variable(policy: Policy, rule: FieldPath, named: re.Match[str]) -> Place | None:
     """Return the place of a variable that is on no list."""
     query = named[1]
-    names = {str(each.get("name")) for each in _mappings(_at(policy, rule)) if "name" in each}
+    names = {str(entry.get("name")) for entry in _mappings(_at(policy, rule)) if "name" in entry}
     root = re.split(r"[^\w-]", query.strip())[0]
-    known = [*names, *(name.partition(".")[0] for name in _QUERY_NAMES)]
+    known_names = [*names, *(name.partition(".")[0] for name in _QUERY_NAMES)]
     whole = re.match(r"[\w.-]*", query)
     meant = nearest(whole[0] if whole else "", _QUERY_NAMES, 1) if "." in query else []
-    hint = suggestion(root, known) or (f"did you mean '{meant[0]}'?" if meant else None)
-    location = _text_place(policy, rule, lambda each: each.replace('"', "") == query)
+    hint = suggestion(root, known_names) or (f"did you mean '{meant[0]}'?" if meant else None)
+    location = _text_place(policy, rule, lambda text: text.replace('"', "") == query)
     return None if location is None else (location, hint)
 
 
@@ -100,7 +100,7 @@ def _query(policy: Policy, rule: FieldPath, named: re.Match[str]) -> Place | Non
         hint = advice(str(error), query)
         if isinstance(error, ExpressionSyntaxError):
             offset = error.offset
-    location = _text_place(policy, rule, lambda each: each == query, offset)
+    location = _text_place(policy, rule, lambda text: text == query, offset)
     return None if location is None else (location, hint)
 
 
@@ -183,15 +183,15 @@ def _named(text: str, is_query: bool, pattern: re.Pattern[str]) -> Sequence[tupl
     """Return what the first group of a pattern matches in the queries of a text, with its place."""
     if not is_query and "{{" not in text:
         return ()
-    found = []
+    matches = []
     queries = (
-        [(text, 0)] if is_query else [(each.query, each.start) for each in find_variables(text)]
+        [(text, 0)] if is_query else [(part.query, part.start) for part in find_variables(text)]
     )
     for query, start in queries:
         begin = max(text.find(query, start), 0)
         for match in pattern.finditer(_LITERAL.sub(lambda literal: " " * len(literal[0]), query)):
-            found.append((match[1], begin + match.start(1)))
-    return found
+            matches.append((match[1], begin + match.start(1)))
+    return matches
 
 
 _CALL: Final = re.compile(r"(?<!\w)([A-Za-z_]\w*)\(")

@@ -15,14 +15,14 @@ def labels_are_text(rule: Rule) -> bool:
     """Report whether labels and annotations in a rule's patterns and patches are all text, as far
     as Kyverno looks: in the first foreach with a pattern, the pattern, or each of anyPattern."""
     if rule.validate.foreach:
-        return _first_is_text(one.get("pattern") for one in rule.validate.foreach)
+        return _first_is_text(loop.get("pattern") for loop in rule.validate.foreach)
     if isinstance(rule.validate.pattern, dict):
         return _is_text(rule.validate.pattern)
     if isinstance(rule.validate.any_pattern, list):
-        return all(_is_text(one) for one in rule.validate.any_pattern if isinstance(one, dict))
+        return all(_is_text(part) for part in rule.validate.any_pattern if isinstance(part, dict))
     mutate = rule.mutate or {}
     if mutate.get("foreach"):
-        return _first_is_text(one.get("patchStrategicMerge") for one in mutate["foreach"])
+        return _first_is_text(loop.get("patchStrategicMerge") for loop in mutate["foreach"])
     return _first_is_text([mutate.get("patchStrategicMerge")])
 
 
@@ -50,14 +50,14 @@ def _values_are_text(metadata: dict[str, Json]) -> bool:
 def rule_fault(index: int, rule: Rule, namespaced: bool) -> str | None:
     """The first thing that is wrong with the rule at an index; None where it is sound. namespaced:
     whether it is a Policy's."""
-    place = f"spec.rules[{index}]"
+    path = f"spec.rules[{index}]"
     if rule.mutate:
         from chartkit.engine.cluster_policy.policy_check.changes import json_patch_fault
 
         if fault := json_patch_fault(rule, index):
             return fault
     if fault := _resources_fault(rule):
-        return f"path: {place}.{fault}"
+        return f"path: {path}.{fault}"
     # Kyverno walks the rule in no order; what the rule does is named rather than its context.
     action = {key: value for key, value in rule.body.items() if key != "context"}
     if fault := _element_fault({**action, **rule.body}, ""):
@@ -67,8 +67,8 @@ def rule_fault(index: int, rule: Rule, namespaced: bool) -> str | None:
     if fault is None:
         fault = _extractor_fault(rule)
     if fault:
-        return f"path: {place}: {fault}"
-    if not all(one.kinds for one in rule.match.any or rule.match.all or (rule.match.direct,)):
+        return f"path: {path}: {fault}"
+    if not all(block.kinds for block in rule.match.any or rule.match.all or (rule.match.direct,)):
         from chartkit.engine.cluster_policy.policy_check.any_kind import (
             METADATA_ONLY,
             only_metadata,
@@ -76,7 +76,7 @@ def rule_fault(index: int, rule: Rule, namespaced: bool) -> str | None:
 
         return _NO_KINDS if only_metadata(rule) else METADATA_ONLY
     if fault := action_fault(rule):
-        return f"path: {place}.{fault}"
+        return f"path: {path}.{fault}"
     if fault := same_kind_fault(rule):
         return fault
     if not labels_are_text(rule):
@@ -111,12 +111,12 @@ def _resources_fault(rule: Rule) -> str | None:
     return fault or _foreach_fault((rule.mutate or {}).get("foreach") or (), "mutate.foreach")
 
 
-def _conditions_fault(conditions: Json, place: str, *, values: bool = True) -> str | None:
+def _conditions_fault(conditions: Json, path: str, *, values: bool = True) -> str | None:
     if conditions is None:
         return None
     from chartkit.engine.cluster_policy.conditions.parse import check_conditions
 
-    return check_conditions(conditions, place, values=values)
+    return check_conditions(conditions, path, values=values)
 
 
 def _describes(block: Body) -> bool:
@@ -126,19 +126,19 @@ def _describes(block: Body) -> bool:
     return any(value is not None and value != "" for value in resources.values())
 
 
-def _foreach_fault(blocks: Iterable[Json], place: str) -> str | None:
+def _foreach_fault(blocks: Iterable[Json], path: str) -> str | None:
     for block in blocks:
         if not isinstance(block, dict):
             continue
         if fault := _conditions_fault(block.get("preconditions"), "conditions", values=False):
-            return f"{place}.{fault}"
+            return f"{path}.{fault}"
         deny = block.get("deny")
         conditions = deny.get("conditions") if isinstance(deny, dict) else None
         if fault := _conditions_fault(conditions, "conditions", values=False):
-            return f"{place}.deny.{fault}"
+            return f"{path}.deny.{fault}"
         nested = block.get("foreach")
-        if isinstance(nested, list) and (fault := _foreach_fault(nested, place)):
-            return f"{place}.{fault}"
+        if isinstance(nested, list) and (fault := _foreach_fault(nested, path)):
+            return f"{path}.{fault}"
     return None
 
 
@@ -177,7 +177,7 @@ def _extractor_fault(rule: Rule) -> str | None:
     if not any(image.get("mutateDigest") is not False for image in rule.verify_images):
         return None
     extractors = (rule.body.get("imageExtractors") or {}).values()
-    if any(one.get("jmesPath") for listed in extractors for one in listed):
+    if any(extractor.get("jmesPath") for listed in extractors for extractor in listed):
         return (
             "jmespath may not be used in an image extractor when mutating digests with "
             "verify images"
@@ -216,8 +216,8 @@ def _validate_fault(rule: Rule) -> str | None:
     fault = _one_of(elements + listed, "pattern, anyPattern, deny, foreach, cel")
     if fault:
         return f"validate..: {fault}"
-    if found := pattern_fault(validate.pattern, "/", NESTING):
-        return f"validate.pattern.{found[0]}.: {found[1]}"
+    if anchor_fault := pattern_fault(validate.pattern, "/", NESTING):
+        return f"validate.pattern.{anchor_fault[0]}.: {anchor_fault[1]}"
     if fault := _any_pattern_fault(validate.any_pattern):
         return f"validate.anyPattern{fault}"
     for block in validate.foreach:
@@ -281,11 +281,11 @@ def pattern_fault(
     return None
 
 
-def _key_fault(key: str, value: Json, known: Collection[AnchorKind]) -> str | None:
+def _key_fault(key: str, value: Json, kinds: Collection[AnchorKind]) -> str | None:
     anchor = parse_anchor(key)
     if anchor is None:
         return None
-    if anchor.kind not in known:
+    if anchor.kind not in kinds:
         return f"unsupported anchor {key}"
     if anchor.kind is AnchorKind.EXISTENCE and not isinstance(value, list):
         return "existence anchor should have value of type list"

@@ -53,13 +53,13 @@ def _faults(policy: Policy, cluster_wide: IsClusterWide) -> Iterator[str]:
                 f"{name} is set"
             )
     webhook: Body = spec.get("webhookConfiguration") or {}
-    for place, seconds in (
+    for field, seconds in (
         ("webhookTimeoutSeconds", spec.get("webhookTimeoutSeconds")),
         ("webhookConfiguration.timeoutSeconds", webhook.get("timeoutSeconds")),
     ):
         if seconds is not None and not 1 <= seconds <= 30:
             yield (
-                f"spec.{place}: Invalid value: {seconds}: the timeout value must be between 1 and "
+                f"spec.{field}: Invalid value: {seconds}: the timeout value must be between 1 and "
                 "30 seconds"
             )
     seen: set[str] = set()
@@ -72,12 +72,12 @@ def _faults(policy: Policy, cluster_wide: IsClusterWide) -> Iterator[str]:
             )
         seen.add(rule.name)
     for index, rule in enumerate(policy.rules):
-        place = f"spec.rules[{index}]"
-        yield from _rule_faults(policy, rule, place)
+        path = f"spec.rules[{index}]"
+        yield from _rule_faults(policy, rule, path)
         if rule.generate:
             from chartkit.engine.cluster_policy.policy_check.changes import generation_faults
 
-            yield from generation_faults(policy, rule, place, cluster_wide)
+            yield from generation_faults(policy, rule, path, cluster_wide)
     if policy.namespace and policy.failure_action_overrides:
         yield (
             "spec.validationFailureActionOverrides: Forbidden: Use of "
@@ -107,13 +107,13 @@ def _shown(body: Body, api_version: str = "kyverno.io/v1") -> str:
     return rule_json(body, api_version)
 
 
-def _rule_faults(policy: Policy, rule: Rule, place: str) -> Iterator[str]:
+def _rule_faults(policy: Policy, rule: Rule, rule_path: str) -> Iterator[str]:
     body = rule.body
     mutate = (body.get("mutate") or {}).values()
     given = [any(value is not None and value != "" for value in mutate)]
     given += [bool(body.get(name)) for name in ("generate", "verifyImages")]
     given.append(body.get("validate") is not None)
-    invalid, actions = f"{place}: Invalid value", "mutate,validate,generate,verifyImages"
+    invalid, actions = f"{rule_path}: Invalid value", "mutate,validate,generate,verifyImages"
     if not any(given):
         text = f"No operation defined in the rule '{rule.name}'.(supported operations: {actions})"
         yield f"{invalid}: {_shown(body)}: {text}"
@@ -122,7 +122,7 @@ def _rule_faults(policy: Policy, rule: Rule, place: str) -> Iterator[str]:
         yield f"{invalid}: {_shown(body)}: {text}({actions}) is allowed per rule"
     if body.get("imageExtractors") is not None and not body.get("verifyImages"):
         yield (
-            f"{place}.imageExtractors: Invalid value: {_shown(body)}: Invalid rule spec for "
+            f"{rule_path}.imageExtractors: Invalid value: {_shown(body)}: Invalid rule spec for "
             f"rule '{rule.name}', imageExtractors can only be defined for verifyImages rule"
         )
     if rule.exclude is not None:
@@ -132,18 +132,18 @@ def _rule_faults(policy: Policy, rule: Rule, place: str) -> Iterator[str]:
             shown = _shown(rule.body, policy.resource.api_version)
             yield f"{invalid}: {shown}: Rule is matching an empty set"
     root: Json = body
-    for path, one in rule.filters():
-        where = f"{place}.{show_path(path)}"
+    for path, block in rule.filters():
+        where = f"{rule_path}.{show_path(path)}"
         written: Json = reduce(getitem, path, root)
-        yield from _filter_faults(one, written, where, policy)
-    yield from _target_namespace_faults(policy, rule, place)
+        yield from _filter_faults(block, written, where, policy)
+    yield from _target_namespace_faults(policy, rule, rule_path)
     security: Body = rule.validate.pod_security or {}
-    for index, one in enumerate(security.get("exclude") or ()):
+    for index, control in enumerate(security.get("exclude") or ()):
         from chartkit.engine.cluster_policy.podsecurity.rule import control_faults
 
-        where = f"{place}.podSecurity.exclude[{index}]"
-        yield from control_faults(one, where)
-        name = one["controlName"]
+        where = f"{rule_path}.podSecurity.exclude[{index}]"
+        yield from control_faults(control, where)
+        name = control["controlName"]
         if security.get("level") == "baseline" and name in _RESTRICTED_CONTROLS:
             yield (
                 f'{where}.controlName: Invalid value: "{name}": Invalid control name defined at '
@@ -151,9 +151,9 @@ def _rule_faults(policy: Policy, rule: Rule, place: str) -> Iterator[str]:
             )
 
 
-def _filter_faults(one: ResourceFilter, body: Json, place: str, policy: Policy) -> Iterator[str]:
-    for index, subject in enumerate(one.subjects):
-        where = f"{place}.subjects[{index}]"
+def _filter_faults(block: ResourceFilter, body: Json, path: str, policy: Policy) -> Iterator[str]:
+    for index, subject in enumerate(block.subjects):
+        where = f"{path}.subjects[{index}]"
         if not subject.kind:
             yield f"{where}.kind: Required value"
         elif subject.kind not in ("User", "Group", "ServiceAccount"):
@@ -168,22 +168,21 @@ def _filter_faults(one: ResourceFilter, body: Json, place: str, policy: Policy) 
                 f"{where}.namespace: Required value: namespace is required when Kind is "
                 "ServiceAccount"
             )
-    for index, role in enumerate(one.roles):
+    for index, role in enumerate(block.roles):
         if role.count(":") != 1:
             yield (
-                f'{place}.roles[{index}]: Invalid value: "{role}": Role is expected to be in '
+                f'{path}.roles[{index}]: Invalid value: "{role}": Role is expected to be in '
                 "namespace:name format"
             )
-    if one.selector is not None:
-        yield from _selector_faults(one.selector, body["resources"]["selector"], place)
-    if policy.namespace and one.namespaces:
+    if block.selector is not None:
+        yield from _selector_faults(block.selector, body["resources"]["selector"], path)
+    if policy.namespace and block.namespaces:
         yield (
-            f"{place}.namespaces: Forbidden: Filtering namespaces not allowed in namespaced "
-            "policies"
+            f"{path}.namespaces: Forbidden: Filtering namespaces not allowed in namespaced policies"
         )
 
 
-def _selector_faults(selector: LabelSelector, body: Body, place: str) -> Iterator[str]:
+def _selector_faults(selector: LabelSelector, body: Body, path: str) -> Iterator[str]:
     if any(has_wildcard(key) or has_wildcard(value) for key, value in selector.labels.items()):
         return
     from chartkit.engine.kubernetes.selectors import selector_problem
@@ -194,17 +193,17 @@ def _selector_faults(selector: LabelSelector, body: Body, place: str) -> Iterato
     if problem:
         from chartkit.engine.cluster_policy.policy_check.typed_json import SELECTOR, typed_json
 
-        yield f"{place}.selector: Invalid value: {typed_json(SELECTOR, body)}: {problem}"
+        yield f"{path}.selector: Invalid value: {typed_json(SELECTOR, body)}: {problem}"
 
 
-def _target_namespace_faults(policy: Policy, rule: Rule, place: str) -> Iterator[str]:
+def _target_namespace_faults(policy: Policy, rule: Rule, path: str) -> Iterator[str]:
     if not policy.namespace:
         return
     for index, target in enumerate((rule.mutate or {}).get("targets") or ()):
         namespace = target.get("namespace")
         if namespace and namespace != policy.namespace:
             yield (
-                f'{place}.targets[{index}].namespace: Invalid value: "{namespace}": This field can '
+                f'{path}.targets[{index}].namespace: Invalid value: "{namespace}": This field can '
                 "be ignored or should have value of the namespace where the policy is being created"
             )
 

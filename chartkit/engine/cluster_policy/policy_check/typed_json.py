@@ -26,12 +26,12 @@ def with_defaults(schema: Schema, value: Json) -> Any:
     if "$ref" in schema:
         schema = flattened(types[schema["$ref"]], types)
     if isinstance(value, list):
-        return [with_defaults(schema.get("items", {}), each) for each in value]
+        return [with_defaults(schema.get("items", {}), element) for element in value]
     if not isinstance(value, dict):
         return value
     fields: Schema = schema.get("properties", {})
     defaults = {name: field["default"] for name, field in fields.items() if "default" in field}
-    given = {name: with_defaults(fields.get(name, {}), each) for name, each in value.items()}
+    given = {name: with_defaults(fields.get(name, {}), member) for name, member in value.items()}
     return {**defaults, **given}
 
 
@@ -66,7 +66,7 @@ def _printed(kind: str, value: Json) -> str:
         element = "v1.Condition"
         kind = _LIST if isinstance(value, list) else "v1.AnyAllConditions"
     if kind.startswith(_LIST) and element in types and value:
-        return "[" + ",".join(typed_json(element, each) for each in value) + "]"
+        return "[" + ",".join(typed_json(element, item) for item in value) + "]"
     if kind in types:
         return typed_json(kind, value or {})
     return go_json(_ZEROES.get(kind) if value is None else value)

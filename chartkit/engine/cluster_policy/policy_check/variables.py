@@ -99,10 +99,10 @@ def variables_fault(policy: Policy, rules: Sequence[Rule]) -> str | None:
 def _user_fault(policy: Policy, rules: Sequence[Rule]) -> str | None:
     """Return the fault of a background policy that uses data of admission requests only."""
     for index, rule in enumerate(rules):
-        for path, one in rule.filters():
-            if field := _user_field(one):
-                place = show_path(("spec", "rules", index, *path, field)).replace(".", "/")
-                return f"invalid variable used at path: {place}"
+        for path, block in rule.filters():
+            if field := _user_field(block):
+                user_path = show_path(("spec", "rules", index, *path, field)).replace(".", "/")
+                return f"invalid variable used at path: {user_path}"
     if any(rule.kind is RuleKind.MUTATE_EXISTING for rule in policy.rules):
         return None
     for variable in _variables_in(policy.resource.body):
@@ -111,12 +111,12 @@ def _user_fault(policy: Policy, rules: Sequence[Rule]) -> str | None:
     return None
 
 
-def _user_field(one: ResourceFilter) -> str:
-    if one.roles:
+def _user_field(block: ResourceFilter) -> str:
+    if block.roles:
         return "roles"
-    if one.cluster_roles:
+    if block.cluster_roles:
         return "clusterRoles"
-    return "subjects" if one.subjects else ""
+    return "subjects" if block.subjects else ""
 
 
 def _variables_in(body: Body) -> Iterable[str]:
@@ -180,9 +180,9 @@ def _without_repeats(body: Body) -> Body:
 
     def once(value: Json) -> Json:
         if isinstance(value, dict):
-            return {key: once(each) for key, each in value.items()}
+            return {key: once(member) for key, member in value.items()}
         if isinstance(value, list):
-            return [once(each) for each in value]
+            return [once(member) for member in value]
         # What asks for the value at its own place is another text at each.
         if isinstance(value, str) and "@" not in value:
             if value in seen:
@@ -219,7 +219,7 @@ def _own_names(rule: Rule) -> list[str]:
     names = _entry_names(rule.context)
     for image in rule.verify_images:
         if image.get("validate"):
-            names += [f"{one.get('name', '')}*" for one in image.get("attestations") or ()]
+            names += [f"{entry.get('name', '')}*" for entry in image.get("attestations") or ()]
     names += _nested_names(rule.validate.foreach)
     mutate, generate = rule.mutate or {}, rule.generate or {}
     names += _nested_names(mutate.get("foreach") or ())

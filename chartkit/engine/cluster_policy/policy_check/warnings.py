@@ -92,7 +92,7 @@ def deprecations(policies: Iterable[Resource]) -> Iterator[Diagnostic]:
 
 def policy_warnings(policy: Policy) -> list[Diagnostic]:
     """Return the warnings for the author of a ClusterPolicy or Policy that compiles, each once."""
-    found = dict.fromkeys((*_of_policy(policy), *_of_rules(policy)))
+    warnings = dict.fromkeys((*_of_policy(policy), *_of_rules(policy)))
     name, location = policy.name, policy.resource.location
     return [
         # Advice that holds for some policies alone is a note.
@@ -103,7 +103,7 @@ def policy_warnings(policy: Policy) -> list[Diagnostic]:
             location,
             hint,
         )
-        for text, hint in found
+        for text, hint in warnings
     ]
 
 
@@ -162,11 +162,11 @@ def _generation(rule: Rule, path: str) -> Iterator[_Warning]:
     patterns = [(path, generate)]
     if loops is not None:
         patterns = [(f"{path}.foreach[{index}]", loop) for index, loop in enumerate(loops)]
-    for place, pattern in patterns:
+    for field, pattern in patterns:
         named = [pattern.get(key) for key in ("kind", "apiVersion", "clone", "cloneList")]
         if has_variable(go_json(named)):
             text = "would lead to incorrect synchronization behavior"
-            yield f"variables in {place}.clone/cloneList {text}", None
+            yield f"variables in {field}.clone/cloneList {text}", None
 
 
 def _kind(selector: str) -> str:

@@ -119,12 +119,12 @@ def _attestor(entry: Body, base: VerificationRequest) -> Attestor | Unusable:
             return Unusable(_NO_CERTIFICATES, is_refusal=False)
         return Attestor("", _overridden(_by_certificates(base, body), entry))
     question = replace(base, algorithm=entry.get("signatureAlgorithm") or "")
-    place = ""
+    path = ""
     method = next((name for name in METHODS if entry.get(name) is not None), None)
     if method is not None:
-        place = f".{method}"
+        path = f".{method}"
         question = _READERS[method](_logged(question, entry[method]), entry[method])
-    return Attestor(place, _overridden(question, entry))
+    return Attestor(path, _overridden(question, entry))
 
 
 def _overridden(question: VerificationRequest, entry: Body) -> VerificationRequest:
@@ -241,12 +241,12 @@ def _read(body: Body) -> ImageBlock:
         references=tuple(body.get("imageReferences") or ()),
         skipped=tuple(body.get("skipImageReferences") or ()),
         attestors=tuple(
-            signing_set(one, base, f".attestors[{at}]")
-            for at, one in enumerate(body.get("attestors") or ())
+            signing_set(attestors, base, f".attestors[{at}]")
+            for at, attestors in enumerate(body.get("attestors") or ())
         ),
         attestations=tuple(
-            _attestation(one, replace(base, attestations=True))
-            for one in body.get("attestations") or ()
+            _attestation(attestation, replace(base, attestations=True))
+            for attestation in body.get("attestations") or ()
         ),
         validation=_validation(body.get("validate") or {}),
         credentials=read_credentials(body.get("imageRegistryCredentials")),
@@ -264,7 +264,7 @@ def _attestation(body: Body, base: VerificationRequest) -> Attestation:
     return Attestation(
         body.get("name") or "",
         kind,
-        tuple(attesting_set(one, replace(base, type=kind)) for one in sets),
+        tuple(attesting_set(attestors, replace(base, type=kind)) for attestors in sets),
         compile_template(conditions) if conditions else None,
     )
 

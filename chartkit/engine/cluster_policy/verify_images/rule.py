@@ -106,17 +106,17 @@ class ImagesHandler:
     def shown(self, base: Context, request: Request) -> Context:
         """A context in which expressions see the images that the rule's extractors find."""
         try:
-            found = self.extract(request.resource.body)
+            images = self.extract(request.resource.body)
         except EvaluationError:
             return base
         context = base.child()
-        context.add(("images",), dict(found))
+        context.add(("images",), dict(images))
         return context
 
     def __call__(self, context: Context, request: Request) -> RuleResult | None:
         """Says what is wrong with signatures and digests; None where nothing is asked of them."""
         answers = self._verify(context, request)
-        results = [self._answer(*one) for one in answers.spoken]
+        results = [self._answer(*answer) for answer in answers.spoken]
         if not results:
             return None
         patched = with_images(request.resource.body, answers.pinned)
@@ -137,7 +137,7 @@ class ImagesHandler:
                 standing = self._verify(context, request).standing
             except SubstitutionFailed:
                 is_open = any(block.is_signed for block in self.blocks)
-        found: list[tuple[Standing | None, str]] = []
+        standings: list[tuple[Standing | None, str]] = []
         images = self._images(request)
         context.budget.spend(len(self.blocks) * len(images), _COMPARED)
         for block in self.blocks:
@@ -148,37 +148,37 @@ class ImagesHandler:
                     now = self._stand(block, image, standing, request)
                 except EvaluationError as error:
                     return self._answer(Status.FAIL, error.message, image)
-                found.append((now, image.reference))
-        if is_open or any(now is Standing.UNKNOWN for now, _ in found):
+                standings.append((now, image.reference))
+        if is_open or any(now is Standing.UNKNOWN for now, _ in standings):
             return None
-        return self._judged(found)
+        return self._judged(standings)
 
     def _stand(
         self, block: ImageBlock, image: Image, standing: Mapping[str, Standing], request: Request
     ) -> Standing | None:
         """Return the state of an image; None if nothing is required. Raises EvaluationError with
         its fault."""
-        found = standing.get(image.reference)
-        is_open = found is Standing.UNKNOWN
+        state = standing.get(image.reference)
+        is_open = state is Standing.UNKNOWN
         if block.verifies_digest and not image.digest and not (is_open and block.mutates_digest):
             raise EvaluationError(f"missing digest for {image.reference}")
         if is_open:
-            return found
+            return state
         if not block.required:
             return None
-        if found is None and self._is_unchanged(request, image):
-            found = Standing.PASSED
-        if found is None:
-            found = self._recorded(request.resource.body, image.reference)
-        if found is Standing.FAILED:
+        if state is None and self._is_unchanged(request, image):
+            state = Standing.PASSED
+        if state is None:
+            state = self._recorded(request.resource.body, image.reference)
+        if state is Standing.FAILED:
             raise EvaluationError(f"unverified image {image.reference}")
-        return found
+        return state
 
-    def _judged(self, found: Sequence[tuple[Standing | None, str]]) -> RuleResult:
-        skipped = [image for now, image in found if now is Standing.SKIPPED]
+    def _judged(self, standings: Sequence[tuple[Standing | None, str]]) -> RuleResult:
+        skipped = [image for now, image in standings if now is Standing.SKIPPED]
         if not skipped:
             return self._answer(Status.PASS, "image verified")
-        if any(now is Standing.PASSED for now, _ in found):
+        if any(now is Standing.PASSED for now, _ in standings):
             text = " ".join(["image verified, skipped images:", *skipped])
             return self._answer(Status.PASS, text)
         return self._answer(Status.SKIP, " ".join(["image skipped, skipped images:", *skipped]))
@@ -232,7 +232,7 @@ class ImagesHandler:
         if signed is not None and (signed.status is not Status.PASS or not block.attestations):
             return signed
         digest = "" if signed is None else signed.digest
-        validations = [one.validation for one in check.blocks if one.validation is not None]
+        validations = [entry.validation for entry in check.blocks if entry.validation is not None]
         attested = AttestationCheck(check.context, verifier, image, image.digest or digest)
         return attested.run(block, self.rule.name, validations)
 
@@ -241,12 +241,12 @@ class ImagesHandler:
         check: _Check,
         block: ImageBlock,
         image: Image,
-        found: Finding | None,
+        finding: Finding | None,
         answers: _Answers,
     ) -> str:
         """The digest of an image that is named without one; empty where it is not to be had."""
-        if found is not None and found.digest:
-            return found.digest
+        if finding is not None and finding.digest:
+            return finding.digest
         try:
             credentials = check.verifier.with_secrets(block.credentials)
             return check.context.world.images.digest(image.reference, credentials)
@@ -258,7 +258,7 @@ class ImagesHandler:
         """Report whether an update leaves an image as it was when it was verified."""
         if request.old is None:
             return False
-        now, before = (pointed_at(one.body, image.path) for one in (request.resource, request.old))
+        now, before = (pointed_at(obj.body, image.path) for obj in (request.resource, request.old))
         if now is None or now != before:
             return False
         try:
@@ -273,7 +273,7 @@ class ImagesHandler:
 
     def _recorded(self, body: Body, image: str) -> Standing | None:
         status = recorded_status(body, self._key, self.rule.name, image)
-        return next((one for one in _KNOWN if one == status), None)
+        return next((standing for standing in _KNOWN if standing == status), None)
 
     def _substituted(self, context: Context) -> Sequence[ImageBlock]:
         if self.template.is_constant:
@@ -339,7 +339,7 @@ def _without_conditions(body: Body) -> Body:
     """Their variables name what is attested, which is not known before."""
     kept = dict(body)
     if body.get("attestations"):
-        kept["attestations"] = [{**one, "conditions": None} for one in body["attestations"]]
+        kept["attestations"] = [{**entry, "conditions": None} for entry in body["attestations"]]
     if body.get("validate"):
         kept["validate"] = {**body["validate"], "deny": None}
     return kept
@@ -351,7 +351,7 @@ def _with_conditions(body: Body, written: Body) -> Body:
     if written.get("attestations"):
         pairs = zip(body["attestations"], written["attestations"], strict=True)
         kept["attestations"] = [
-            {**one, "conditions": before.get("conditions")} for one, before in pairs
+            {**attestation, "conditions": before.get("conditions")} for attestation, before in pairs
         ]
     if written.get("validate"):
         kept["validate"] = {**body["validate"], "deny": written["validate"].get("deny")}

@@ -64,7 +64,7 @@ def compile_extractors(body: Mapping[str, Json]) -> Extract:
 
     body: `imageExtractors`, by kind; kinds that it does not name have those of their pods.
     """
-    by_kind = {kind: [_compile(one) for one in listed or ()] for kind, listed in body.items()}
+    by_kind = {kind: [_compile(entry) for entry in listed or ()] for kind, listed in body.items()}
 
     def extract(resource: Body) -> Mapping[str, Json]:
         extractors = by_kind.get(kind_of(resource))
@@ -72,11 +72,11 @@ def compile_extractors(body: Mapping[str, Json]) -> Extract:
             return extract_images(resource)
         if not extractors:
             raise EvaluationError(f"no extractors found for {resource['kind']}")
-        found: dict[str, Json] = {}
+        images_by_name: dict[str, Json] = {}
         for extractor in extractors:
             if images := extractor.find(resource):
-                found[extractor.name] = images
-        return found
+                images_by_name[extractor.name] = images
+        return images_by_name
 
     return extract
 
@@ -99,15 +99,15 @@ def pull_secrets(resource: Body, image: Image) -> tuple[str, ...]:
     """The Secrets with which an image is pulled, as `namespace/name`: those that the objects on
     the way to it name."""
     namespace = mapping_at(resource, "metadata").get("namespace")
-    found: list[str] = []
+    names: list[str] = []
     value: Json = resource
     for step in image.path:
         if isinstance(value, list):
             value = value[int(step)]
         elif isinstance(value, dict):
-            found += _names(value.get("imagePullSecrets"))
+            names += _names(value.get("imagePullSecrets"))
             value = value.get(step)
-    return tuple(f"{namespace or _KYVERNO}/{name}" for name in found)
+    return tuple(f"{namespace or _KYVERNO}/{name}" for name in names)
 
 
 def _names(listed: Json) -> list[str]:
@@ -147,10 +147,10 @@ def recorded_status(resource: Body, policy: str, rule: str, image: str) -> str:
         return "fail"
     with Reraise("failed to parse scoped image metadata: ", (ValueError, RecursionError)):
         record = json.loads(text)
-    found: Json = _policies(record)
+    value: Json = _policies(record)
     for key in (policy, rule, image):
-        found = mapping_at(found).get(key)
-    return found if isinstance(found, str) else "fail"
+        value = mapping_at(value).get(key)
+    return value if isinstance(value, str) else "fail"
 
 
 def with_record(resource: Body, policy: str, rule: str, images: Mapping[str, str]) -> Body:
@@ -269,11 +269,11 @@ def check_attestors(sets: Sequence[AttestorSet], verifier: Verifier, image: str)
     """Require every set of attestors; the digest is the last set's."""
     digest = ""
     for at, wanted in enumerate(sets):
-        found = _check_set(wanted, verifier, image, f".attestors[{at}]")
-        if not isinstance(found, Verified):
-            text = f"failed to verify image {image}: {joined(found)}"
-            return Finding(worst(found), text, is_open=any(fault.is_open for fault in found))
-        digest = found.digest
+        outcome = _check_set(wanted, verifier, image, f".attestors[{at}]")
+        if not isinstance(outcome, Verified):
+            text = f"failed to verify image {image}: {joined(outcome)}"
+            return Finding(worst(outcome), text, is_open=any(fault.is_open for fault in outcome))
+        digest = outcome.digest
     return Finding(Status.PASS, f"verified image signatures for {image}", digest)
 
 
@@ -290,13 +290,13 @@ def _check_set(
     faults: list[Fault] = []
     verified = 0
     for at, entry in enumerate(wanted.entries):
-        found = _check_entry(entry, verifier, image, f"{path}.entries[{at}]")
-        if not isinstance(found, Verified):
-            faults += found
+        outcome = _check_entry(entry, verifier, image, f"{path}.entries[{at}]")
+        if not isinstance(outcome, Verified):
+            faults += outcome
             continue
         verified += 1
         if verified >= wanted.required:
-            return found
+            return outcome
     return faults
 
 
@@ -358,8 +358,8 @@ class AttestationCheck:
         faults: list[Fault] = []
         for at, wanted in enumerate(attestation.sets):
             # Kyverno numbers the entries with the attestation's own index.
-            place = f"{path}.attestors[{at}].entries[{index}]"
-            verified = self._count(attestation, wanted, place, faults)
+            entry_path = f"{path}.attestors[{at}].entries[{index}]"
+            verified = self._count(attestation, wanted, entry_path, faults)
             if verified < wanted.required:
                 return self._too_few(verified, wanted.required, faults)
         return None
@@ -375,12 +375,12 @@ class AttestationCheck:
         return Finding(worst(faults), text)
 
     def _count(
-        self, attestation: Attestation, wanted: AttestingSet, place: str, faults: list[Fault]
+        self, attestation: Attestation, wanted: AttestingSet, path: str, faults: list[Fault]
     ) -> int:
         """Return the number of a set's attestors that attest; stops when they are enough."""
         verified = 0
         for entry in wanted.entries:
-            fault = self._ask(attestation, entry, place)
+            fault = self._ask(attestation, entry, path)
             if fault is not None:
                 faults.append(fault)
                 continue
@@ -389,11 +389,9 @@ class AttestationCheck:
                 break
         return verified
 
-    def _ask(
-        self, attestation: Attestation, entry: Attestor | Unusable, place: str
-    ) -> Fault | None:
+    def _ask(self, attestation: Attestation, entry: Attestor | Unusable, path: str) -> Fault | None:
         if isinstance(entry, Unusable):
-            return unusable_fault(entry).under(place)
+            return unusable_fault(entry).under(path)
         try:
             verified = self.verifier.attestations(entry.question, self._reference)
         except LookupFailed as error:
@@ -403,7 +401,7 @@ class AttestationCheck:
         try:
             # Puts the first predicate under an attestation's name.
             predicates = (statement.get("predicate") for statement in verified.statements)
-            predicate = next((one for one in predicates if isinstance(one, dict)), None)
+            predicate = next((body for body in predicates if isinstance(body, dict)), None)
             if predicate is None:
                 raise EvaluationError("predicate not found in any statement")
             with Reraise("", UnsupportedValueError):
@@ -414,11 +412,11 @@ class AttestationCheck:
             return Fault(error.message)
         self.digest = self.digest or verified.digest
         wrong = self._wrong(attestation, verified.statements)
-        return None if wrong is None else Fault(wrong).under(place + entry.place)
+        return None if wrong is None else Fault(wrong).under(path + entry.place)
 
     def _wrong(self, attestation: Attestation, statements: Sequence[Body]) -> str | None:
         """Return why statements do not satisfy the attestation; None if they do."""
-        matching = [one for one in statements if one.get("type") == attestation.type]
+        matching = [body for body in statements if body.get("type") == attestation.type]
         if not matching:
             return f"attestions not found for predicate type {attestation.type}"
         conditions = attestation.conditions

@@ -145,8 +145,8 @@ class ApiCallLoader(EntryLoader):
         Raises `EvaluationError` for variables that cannot be had and for a status outside 2xx,
         even if no expression will ever name the entry: Kyverno's test command does so.
         """
-        place = f"failed to substitute variables in apiCall context entry {quote(self.name)}"
-        call = self._resolve(context, place)
+        prefix = f"failed to substitute variables in apiCall context entry {quote(self.name)}"
+        call = self._resolve(context, prefix)
         service = call.get("service")
         url = call.get("urlPath") if service is None else service.get("url")
         answer = context.world.mocks.recorded(call.get("method") or "GET", url) if url else None
@@ -204,8 +204,8 @@ class ApiCallLoader(EntryLoader):
 
     def _fetch(self, context: Context) -> Json | Reply:
         written = self.text("urlPath")
-        place = f"failed to substitute variables in context entry {self.name} {written}"
-        call = self._resolve(context, place)
+        prefix = f"failed to substitute variables in context entry {self.name} {written}"
+        call = self._resolve(context, prefix)
         self._check_namespace(call.get("urlPath") or "")
         try:
             path = call.get("urlPath")
@@ -226,15 +226,15 @@ class ApiCallLoader(EntryLoader):
                 raise
             return self._default
 
-    def _resolve(self, context: Context, place: str) -> Body:
-        with Reraise(f"{place}: ", SubstitutionError):
+    def _resolve(self, context: Context, prefix: str) -> Body:
+        with Reraise(f"{prefix}: ", SubstitutionError):
             call: Body = self._call.resolve(context)
         service = call.get("service") or {}
         if not isinstance(service, dict):
-            raise EvaluationError(f"{place}: service must be an object")
+            raise EvaluationError(f"{prefix}: service must be an object")
         texts = (call.get("urlPath"), call.get("method"), service.get("url"))
         if not all(text is None or isinstance(text, str) for text in texts):
-            raise EvaluationError(f"{place}: urlPath, method and url must be strings")
+            raise EvaluationError(f"{prefix}: urlPath, method and url must be strings")
         return call
 
     def _check_namespace(self, path: str) -> None:
@@ -264,8 +264,8 @@ class ApiCallLoader(EntryLoader):
             raise EvaluationError(f"{UNMADE} {self.name}: {error}") from error
 
     def _resolved_path(self, context: Context) -> str:
-        place = f"failed to substitute variables in context entry {self.name} JMESPath "
-        with Reraise(f"{_STORED}{place}{self._path.text}: ", SubstitutionError):
+        prefix = f"failed to substitute variables in context entry {self.name} JMESPath "
+        with Reraise(f"{_STORED}{prefix}{self._path.text}: ", SubstitutionError):
             path = self._path.template.resolve(context)
         if not isinstance(path, str):
             raise EvaluationError(_STORED + no_text(path))

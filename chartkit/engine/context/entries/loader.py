@@ -151,24 +151,24 @@ class ConfigMapLoader(EntryLoader):
                 f'policy namespace "{self.namespace}"'
             )
         try:
-            found = context.world.api.configmap(namespace, name)
+            body = context.world.api.configmap(namespace, name)
         except NoSource:
             raise
         except LookupFailed as error:
             raise EvaluationError(
                 f"failed to get configmap {namespace}/{name} : {error.message}"
             ) from error
-        return {"data": found.get("data"), "metadata": found.get("metadata", {})}
+        return {"data": body.get("data"), "metadata": body.get("metadata", {})}
 
     def _text(self, template: Template, key: str, context: Context) -> str:
-        place = (
+        prefix = (
             f"failed to substitute variables in context {self.name} configMap.{key} "
             f"{template.value}: "
         )
-        with Reraise(place, SubstitutionError):
+        with Reraise(prefix, SubstitutionError):
             value = template.resolve(context)
         if not isinstance(value, str):
-            raise EvaluationError(f"{place}expected string, got {held_type(value)}")
+            raise EvaluationError(f"{prefix}expected string, got {held_type(value)}")
         return value
 
 
@@ -202,8 +202,8 @@ class GlobalReferenceLoader(EntryLoader):
         data = context.world.global_context.data(first, rest.partition(".")[0])
         if not path:
             return data
-        place = f"failed to apply JMESPath {path} for context entry {self.name}: "
-        return self._path.search(path, data, place, context)
+        prefix = f"failed to apply JMESPath {path} for context entry {self.name}: "
+        return self._path.search(path, data, prefix, context)
 
 
 class ImageRegistryLoader(EntryLoader):
@@ -241,8 +241,8 @@ class ImageRegistryLoader(EntryLoader):
         return stored(data, context, f"failed to add resource data to context: {self.name}")
 
     def _resolve(self, template: Template, written: str, failed: str, context: Context) -> Json:
-        place = f"{failed} to substitute variables in context entry {self.name} {written}: "
-        with Reraise(place, SubstitutionError):
+        prefix = f"{failed} to substitute variables in context entry {self.name} {written}: "
+        with Reraise(prefix, SubstitutionError):
             return template.resolve(context)
 
 
@@ -297,12 +297,12 @@ class VariableLoader(EntryLoader):
 
     def _query(self, path: str, default: Json, context: Context) -> Json:
         try:
-            found = context.query_text(path)
+            value = context.query_text(path)
         except EvaluationError as error:
             if default is None:
                 raise self._failed(path, error.message) from error
             return default
-        return default if found is None else found
+        return default if value is None else value
 
     def _search(self, path: str, value: Json, default: Json, context: Context) -> Json:
         try:

@@ -168,10 +168,10 @@ def _resolve(value: Json, path: str, document: Json) -> Json:
 def _resolve_text(text: str, path: str, document: Json) -> str:
     if not has_reference(text):
         return text
-    for found in _REFERENCE.findall(text):
-        prefix, reference = ("", found) if found.startswith("$(") else (found[0], found[1:])
-        place = f"failed to resolve {reference} at path {path}: "
-        with Reraise(place, UnresolvedReferenceError, UnresolvedReferenceError):
+    for matched in _REFERENCE.findall(text):
+        prefix, reference = ("", matched) if matched.startswith("$(") else (matched[0], matched[1:])
+        fault = f"failed to resolve {reference} at path {path}: "
+        with Reraise(fault, UnresolvedReferenceError, UnresolvedReferenceError):
             value = _value_of(reference, path, document)
         if value is None:
             raise UnresolvedReferenceError(
@@ -181,7 +181,7 @@ def _resolve_text(text: str, path: str, document: Json) -> str:
             raise UnresolvedReferenceError(
                 f"NotResolvedReferenceErr,reference {reference} not resolved at path {path}"
             )
-        text = text.replace(found, prefix + value, 1)
+        text = text.replace(matched, prefix + value, 1)
     for escaped in _ESCAPED.findall(text):
         text = text.replace(escaped, escaped[1:])
     return text
@@ -226,20 +226,20 @@ def _as_text(value: Json, operator: str) -> str:
 
 
 def _find(value: Json, path: str, target: str) -> Json:
-    found: Json = _MISSING
+    result: Json = _MISSING
     if isinstance(value, dict):
         for key, member in value.items():
             if _without_anchors(path) == target:
-                found = key
+                result = key
             inner = _find(member, join_path(path, key), target)
-            found = found if inner is _MISSING else inner
+            result = result if inner is _MISSING else inner
     elif isinstance(value, list):
         for index, member in enumerate(value):
             inner = _find(member, f"{path}/{index}", target)
-            found = found if inner is _MISSING else inner
+            result = result if inner is _MISSING else inner
     elif _without_anchors(path) == target:
-        found = value
-    return found
+        result = value
+    return result
 
 
 def _without_anchors(path: str) -> str:

@@ -232,11 +232,11 @@ def _shared_parts(text: str) -> _Parts:
 
 
 def _as_text(value: Json, variable: Variable, path: str, budget: Budget) -> str:
-    place = f"failed to resolve {variable.query} at path {path}: "
+    prefix = f"failed to resolve {variable.query} at path {path}: "
     if variable.shallow and value is not None:
         if not isinstance(value, str):
             raise SubstitutionError(
-                f"{place}a variable written {{{{- }}}} inside a text must give a string"
+                f"{prefix}a variable written {{{{- }}}} inside a text must give a string"
             )
         return value.replace(OPEN, ESCAPED)
     if isinstance(value, dict | list):
@@ -244,7 +244,7 @@ def _as_text(value: Json, variable: Variable, path: str, budget: Budget) -> str:
     try:
         return embedded_json(value)
     except ValueError as error:
-        raise SubstitutionError(f"{place}failed to marshal float64: {go_sprint(value)}") from error
+        raise SubstitutionError(f"{prefix}failed to marshal float64: {go_sprint(value)}") from error
 
 
 def _lookup(query: str, path: str) -> Resolve:

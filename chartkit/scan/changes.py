@@ -137,8 +137,9 @@ class Changes:
         file = self._resolved(path)
         if path.is_dir() or not self._is_below(file):
             return bool(self.reason) or self._has_changed(file)
-        is_namespace = any(file in past.with_namespaces for past in self._checkouts.values())
-        return bool(self.reason) or file in self._changed or is_namespace
+        if self.reason or file in self._changed:
+            return True
+        return any(file in past.with_namespaces for past in self._checkouts.values())
 
     def judges(self, resource: Resource) -> bool:
         """Report whether an object is judged."""

@@ -363,6 +363,8 @@ _SYNCHRONIZED: Final = (
     "(kyverno/kyverno#17452)",
     "an update of the trigger may come to nothing: Kyverno sometimes takes its own change of "
     "what was generated for a user's, and reverts it",
+    "what somebody deletes is generated again, but Kyverno 1.19.0 synchronizes it no longer: later "
+    "changes of it stay, and changes of its source do not reach it",
 )
 _ONCE: Final = (
     "an update of the trigger writes what was generated again, over changes made to it since: the "

@@ -63,7 +63,8 @@ def required(addon: str, what: str) -> Addon:
 
 
 def port(addon: str, name: str, what: str) -> Any:
-    """Return what an add-on brings under a name; raise MissingAddonError as `required` does."""
+    """Return the value that an add-on provides under a name; raise MissingAddonError as `required`
+    does."""
     return loaded(required(addon, what).ports[name])
 
 

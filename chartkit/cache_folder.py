@@ -1,6 +1,6 @@
-"""The folder for caches between runs, and JSON values in it, by keys that hold all they depend on.
+"""The folder for caches between runs, and JSON values in it, by keys that cover all they depend on.
 
-What is read of a cache is the user's own: files are private, replaced in one step and bounded in
+Data read from a cache is the user's own: files are private, replaced in one step and bounded in
 size, and a folder that others may write to is not used. Nothing of it is ever run.
 """
 
@@ -107,7 +107,7 @@ class Store:
         self.folder = cache_folder() / name
 
     def load(self, key: str) -> Json | None:
-        """Return the value of a key, None if there is none that can be used."""
+        """Return the value of a key, None without a usable one."""
         try:
             if not self._is_own():
                 return None

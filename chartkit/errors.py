@@ -125,8 +125,8 @@ def bug_message(error: Exception) -> str:
 
 
 def contained(work: Callable[[], T], failed: Callable[[Exception, str], T]) -> T:
-    """Return what work gives, or what `failed` makes of the error that ended it and its message:
-    the boundary of a server, which goes on after any error."""
+    """Return the result of work, or of `failed` for the error that ended it and its message: the
+    boundary of a server, which goes on after any error."""
     try:
         return work()
     except Exception as error:  # noqa: BLE001 - the boundary
@@ -174,8 +174,8 @@ class TerminatedError(KeyboardInterrupt):
 
 @contextmanager
 def system_errors(what: str, path: Path | str) -> Iterator[None]:
-    """Raise InputError with its reason where the system refuses what is done at a path; what: the
-    message before the reason, such as `cannot be read`."""
+    """Raise InputError with the system's reason if an operation on a path fails; what: the message
+    before the reason, such as `cannot be read`."""
     try:
         yield
     except OSError as error:

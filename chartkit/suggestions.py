@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 
 
 def nearest(name: str, known: Iterable[str], most: int = 3, similarity: float = 0.6) -> list[str]:
-    """Return the known names that are similar to another, the most similar first; letters' case
-    does not count. similarity: from 0 to 1, the least."""
+    """Return the known names that are similar to another, the most similar first; case does not
+    count. similarity: from 0 to 1, the least."""
     import difflib  # Only errors need it.
 
     by_lower = {word.lower(): word for word in known}
@@ -16,7 +16,7 @@ def nearest(name: str, known: Iterable[str], most: int = 3, similarity: float = 
 
 
 def suggestion(name: str, known: Iterable[str]) -> str | None:
-    """Return a hint with the known name that is most similar to another; None if none is."""
+    """Return a hint with the known name most similar to another; None without a similar one."""
     return did_you_mean(nearest(name, known, 1))
 
 

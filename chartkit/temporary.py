@@ -38,7 +38,7 @@ class TemporaryFolder:
         self.path = Path(self._folder.name)
 
     def close(self) -> None:
-        """Remove the folder and what is in it."""
+        """Remove the folder and its contents."""
         self._folder.cleanup()
         lock, self._lock = self._lock, None
         if lock is not None and lock >= 0:

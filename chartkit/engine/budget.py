@@ -76,9 +76,9 @@ def _is_small(body: Json) -> bool:
 class Budget:
     """The remaining work and bytes of the rules of one request.
 
-    steps: those that the rule at hand has left, for callers that count many times and look once:
-    below 0, the next `spend` raises. whole: those that it had when it began; bytes_left and
-    whole_bytes: as these, for bytes.
+    steps: what the current rule has left, for callers that count often and check once: below 0, the
+    next `spend` raises. whole: the steps that it began with; bytes_left and whole_bytes: as these,
+    for bytes.
     """
 
     __slots__ = (
@@ -99,10 +99,9 @@ class Budget:
         self._problem: BudgetError | None = None
 
     def end(self) -> BudgetError | None:
-        """Ends a rule: the next one has a budget of its own, out of what the request has left.
+        """End a rule: the next one has its own budget, out of what the request has left.
 
-        Gives why the rule was stopped, None where it was not; what the policy made of the error
-        in between does not count.
+        Return why the rule was stopped, None if it was not, however the policy handled the error.
         """
         problem, self._problem = self._problem, None
         self._all_steps -= self.whole - self.steps
@@ -125,7 +124,7 @@ class Budget:
             raise self._exceeded(self.whole_bytes, MAX_BYTES, "bytes", user)
 
     def weigh(self, value: Json, user: str) -> None:
-        """Counts a value that is about to be copied or written; raises `BudgetError`."""
+        """Count a value that is about to be copied or written; raises `BudgetError`."""
         self.take(self.visit(value, user), user)
 
     def visit(self, value: Json, user: str) -> int:

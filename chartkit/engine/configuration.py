@@ -77,7 +77,7 @@ class ResourceFilter:
         self._namespace, self._name = compile_wildcard(namespace), compile_wildcard(name)
 
     def is_about(self, kind: GroupVersionKind, subresource: str) -> bool:
-        """Report whether an entry is about objects of a kind."""
+        """Report whether an entry applies to objects of a kind."""
         if self._kind is None:
             return False
         values = (*kind, subresource)
@@ -108,11 +108,11 @@ def parse_resource_filters(text: str) -> tuple[ResourceFilter, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Configuration:
-    """Kyverno's configuration: requests that the API server does not send, and those that Kyverno
+    """Kyverno's configuration: which requests the API server does not send, and which Kyverno
     ignores.
 
-    filters: `resourceFilters`; namespace_selector, object_selector: those of its webhooks;
-    conditions: their match conditions, each with its name.
+    filters: `resourceFilters`; namespace_selector, object_selector: the selectors of its webhooks;
+    conditions: the webhooks' match conditions, each with its name.
     """
 
     filters: tuple[ResourceFilter, ...] = ()
@@ -136,8 +136,8 @@ class Configuration:
     ) -> Iterator[Reason]:
         """Return why the creation of an object reaches no policy; nothing if it does.
 
-        namespace_labels: those of its namespace, None where they are unknown: then only its name
-        counts against it.
+        namespace_labels: the labels of its namespace; if they are unknown (None), only its name can
+        exclude it.
         """
         yield from self.filtered(resource, subresource)
         yield from self._by_namespace(resource, namespace_labels)

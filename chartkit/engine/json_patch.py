@@ -67,7 +67,7 @@ def scalar_text(value: Json) -> str:
 
 
 def get_field(value: Json, name: str) -> Json:
-    """A field's value; MISSING where there is none or the value is not an object."""
+    """Return a field's value; MISSING without the field, or if the value is not an object."""
     return value.get(name, MISSING) if isinstance(value, dict) else MISSING
 
 
@@ -113,13 +113,13 @@ def second_key(value: Json) -> SecondKey | None:
 
 
 def expect_object(value: Json) -> None:
-    """Raises `PatchError` for what is neither an object nor null nor missing."""
+    """Raise `PatchError` for a value that is not an object, null or missing."""
     if not is_absent(value) and not isinstance(value, dict):
         raise wrong_kind(value, "MappingNode")
 
 
 def expect_list(value: Json) -> None:
-    """Raises `PatchError` for what is neither a list nor null nor missing."""
+    """Raise `PatchError` for a value that is not a list, null or missing."""
     if not is_absent(value) and not isinstance(value, list):
         raise wrong_kind(value, "SequenceNode")
 
@@ -198,13 +198,13 @@ class Document:
     __slots__ = ("_original", "_own", "root")
 
     def __init__(self, body: Body, sorted_body: Json) -> None:
-        """sorted_body: the same, its keys sorted; it stays as it is."""
+        """sorted_body: the same with sorted keys; it is never changed."""
         self._original = body
         self.root: Container = sorted_body if body else _NoObject()
         self._own: dict[int, Container] = {}
 
     def find(self, path: str) -> tuple[Container | None, str]:
-        """The container that holds a path's end, None where there is none, and the last key."""
+        """Return the container that holds a path's end, None if it is missing, and the last key."""
         parts = path.split("/")
         if len(parts) < 2:
             return (self._owned_root(), "") if not path else (None, "")
@@ -235,7 +235,7 @@ class Document:
         return made
 
     def _entered(self, container: Container, key: str) -> Json:
-        """As `get`, for a container that is about to be changed."""
+        """Like `get`, for a container that is about to be changed."""
         member = self.get(container, key)
         if not key or not isinstance(member, dict | list):
             return member
@@ -245,7 +245,7 @@ class Document:
         return owned
 
     def closed(self) -> Json:
-        """The document as plain JSON; raises `PatchError` where there is none."""
+        """Return the document as plain JSON; raises `PatchError` if it is missing."""
         return self._closed(self.root)
 
     @property
@@ -281,7 +281,7 @@ class Document:
         return container[place_of(container, key)]
 
     def ensure(self, path: str) -> None:
-        """Makes what is missing on the way to a path's end. Raises `PatchError`."""
+        """Create the missing containers on the way to a path's end. Raises `PatchError`."""
         parts = path.split("/")[1:]
         container = self._owned_root()
         for part, following in pairwise(parts):
@@ -312,7 +312,7 @@ class Document:
             add(container, key, value)
 
     def replace(self, path: str, value: Json) -> None:
-        """Puts a value in the place of what is at a path, or of the whole document."""
+        """Replace the value at a path, or the whole document."""
         if not path:
             if not isinstance(value, dict | list):
                 raise PatchError("replace operation value must be object or array: %!w(<nil>)")
@@ -327,7 +327,7 @@ class Document:
             put(container, key, value)
 
     def move(self, source: str, path: str) -> None:
-        """Moves what is at a path to another."""
+        """Move the value at a path to another."""
         container, key = located(self.find(source), f"move {NO_PLACE} from path: {source}")
         with Reraise(f"error in move for path: '{key}': ", PatchError, PatchError):
             value = self.get(container, key)
@@ -337,7 +337,7 @@ class Document:
             add(container, key, value)
 
     def copy(self, source: str, path: str, shown: str, again: Callable[[Json], Json]) -> None:
-        """Copies what is at a path to another; shown: the source in messages; again: makes the
+        """Copy the value at a path to another; shown: the source in messages; again: makes the
         copy."""
         container, key = located(self.find(source), f"copy {NO_PLACE} from path: {shown}")
         with Reraise(f"error in copy for from: '{source}': ", PatchError, PatchError):
@@ -362,7 +362,7 @@ def located(found: tuple[Container | None, str], fault: str) -> tuple[Container,
 
 
 def closed(value: Json) -> Json:
-    """A part of a document as plain JSON; raises `PatchError` where there is none."""
+    """Return a part of a document as plain JSON; raises `PatchError` if it is missing."""
     if value is WRITTEN_NULL:
         return None
     if isinstance(value, _NoObject):
@@ -418,7 +418,7 @@ def add(container: Container, key: str, value: Json) -> None:
 
 
 def put(container: Container, key: str, value: Json) -> None:
-    """Puts a value in the place of what is there. Raises `PatchError`."""
+    """Replace a value that exists. Raises `PatchError`."""
     if isinstance(container, dict):
         container[key] = value
     else:
@@ -426,7 +426,7 @@ def put(container: Container, key: str, value: Json) -> None:
 
 
 def _made(container: Container, part: str, following: str) -> Container:
-    """Adds what is missing under a part of a path: a list where an index or `-` follows."""
+    """Add the missing container under a part of a path: a list if an index or `-` follows."""
     if isinstance(container, list) and _INDEX.fullmatch(part):
         container += [WRITTEN_NULL] * _padding(index_of(part) - len(container))
     made: Container = {}

@@ -81,16 +81,16 @@ class RunnablePolicy(Protocol):
         ...
 
     def action(self, rule: str, namespace: str, labels: Mapping[str, str] | None = None, /) -> str:
-        """Return `Enforce` or `Audit`: whether a failure of a rule refuses an object in a
-        namespace.
+        """Return `Enforce` or `Audit`: whether a failure of a rule blocks an object in a namespace.
 
-        rule: as in a result; labels: those of the namespace. Of a CEL policy its actions decide,
-        or those of its bindings; without any it denies.
+        rule: as in a result; labels: the labels of the namespace. The actions of a CEL policy or of
+        its bindings decide; without any it denies.
         """
         ...
 
     def warnings(self) -> tuple[Diagnostic, ...]:
-        """Return what Kyverno or an API server takes but warns of, or ignores in silence."""
+        """Return the faults that Kyverno or an API server accepts with a warning, or ignores
+        silently."""
         ...
 
     def rules_in(self, phases: Collection[Phase], /) -> tuple[str, ...]:
@@ -109,8 +109,8 @@ class RunnablePolicy(Protocol):
     def why_phase(
         self, run: Run, phase: Phase, results: list[RuleResult], /
     ) -> tuple[RuleDecision, ...]:
-        """Do as `run_phase` does, and return what decided for each rule and form that runs in the
-        phase, those too that say nothing of the object."""
+        """Run a phase like `run_phase`, and return the decision of every rule and form in it, even
+        without a result for the object."""
         ...
 
     def run_forms(
@@ -219,8 +219,7 @@ def compile_any(
 def sorted_out(
     found: Iterable[RunnablePolicy | Cleaner],
 ) -> tuple[tuple[RunnablePolicy, ...], tuple[Cleaner, ...]]:
-    """Return the policies that run when objects are admitted, and those that delete on a
-    schedule."""
+    """Return the policies that run at admission, and the policies that delete on a schedule."""
     runnable: list[RunnablePolicy] = []
     cleaners: list[Cleaner] = []
     for policy in found:
@@ -244,9 +243,9 @@ def evaluate(
     """Return the result of every rule that matches: mutation first, then images, validation,
     generation.
 
-    phases: those of an admission, in order; a background scan has not all of them.
-    Never raises for what a policy or a resource holds: that becomes `Status.ERROR` of the rule.
-    A failure of a policy that is not scored is a warning.
+    phases: the phases of an admission, in order; a background scan has only some of them. Never
+    raises because of a policy or a resource: the rule's status becomes `Status.ERROR`. A failure of
+    a policy that is not scored is a warning.
     """
     results: list[RuleResult] = []
     run = Run(request, world)

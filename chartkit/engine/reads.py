@@ -1,4 +1,4 @@
-"""The values that an evaluation reads of an object, and what came of it.
+"""The values that an evaluation reads of an object, and its result.
 
 An evaluation that depends on an object alone takes the same course for every object that answers
 its reads alike. `Reads` records them while it runs, and a `ReadTree` asks another object the same
@@ -54,7 +54,7 @@ class Reads:
 
     @classmethod
     def joined(cls, courses: Iterable[Course], *roots: Body) -> Reads:
-        """Return the reads of several evaluations of the same roots as those of one."""
+        """Return the reads of several evaluations of the same roots, as if of a single one."""
         reads = cls(*roots)
         for course in courses:
             objects, numbers = [reads._all._source], [0]
@@ -66,7 +66,7 @@ class Reads:
 
     @property
     def course(self) -> Course:
-        """Return what was read, in order."""
+        """Return the reads, in order."""
         return tuple(self.answers)
 
     def paths(self) -> Iterator[ReadPath]:
@@ -92,7 +92,7 @@ class Reads:
         return count(self._noted(number, source, key)[0])
 
     def _noted(self, number: int, source: Body, key: str | None) -> tuple[int, Sequence[Body]]:
-        """Return the number of the first object in the answer to a read, and all of these."""
+        """Return the number of the first object in the answer to a read, and all its objects."""
         read = number, key
         noted = self._objects.get(read)
         if noted is None:
@@ -127,7 +127,7 @@ def _together(roots: Sequence[Body]) -> Body:
 
 
 def _asked(source: Body, key: str | None, objects: list[Body]) -> Answer:
-    """Return the answer to a read, and add the objects in it to those found."""
+    """Return the answer to a read, and append its objects to `objects`."""
     if key is not None:
         value = source.get(key, _MISSING)
         return _ABSENT if value is _MISSING else _answer(value, objects)
@@ -163,9 +163,9 @@ def _size(answer: Answer) -> int:
 
 
 class RecordedObject(dict[str, Json]):
-    """An object whose reads are recorded; everything takes it for a plain `dict`.
+    """An object whose reads are recorded; to everything else it is a plain `dict`.
 
-    It holds the members that were read; those of a list are read with the list.
+    It holds the members that were read; the elements of a list are read with the list.
     """
 
     __slots__ = ("_convert", "_is_complete", "_number", "_reads", "_source")

@@ -43,7 +43,7 @@ class Operation(StrEnum):
 
 
 def given_operation(variables: Mapping[str, Json]) -> Operation | None:
-    """Return the operation in a user's variables, None where there is none.
+    """Return the operation in a user's variables, None without one.
 
     Kyverno's programs match all but two operations as CREATE.
     """
@@ -65,7 +65,7 @@ class User:
     cluster_roles: tuple[str, ...] = ()
 
     def info(self) -> Body:
-        """As `userInfo` of a request shows it: what is empty is not there."""
+        """The user as in a request's `userInfo`: empty fields are left out."""
         shown: Body = {}
         if self.name:
             shown["username"] = self.name
@@ -88,9 +88,9 @@ class Request:
     Namespace object, None where only labels are known; subresource: `status`, `scale` … or empty;
     kind: the kind of the whole object where the request is for a subresource that has its own kind;
     variables: a user's values (dotted names), by the policy's name; is_json: whether it is any JSON
-    and no Kubernetes object, for policies of JSON only; plural: the resource name of the kind as an
-    API server has it, empty where that is guessed; review: the fields of an AdmissionReview's
-    request beside its objects, for expressions; None where no API server sent it.
+    and no Kubernetes object, for policies of JSON only; plural: the resource name of the kind in
+    the API, empty if it is guessed; review: the fields of an AdmissionReview's request beside its
+    objects, for expressions; None where no API server sent it.
 
     A run sets before_digests, the object before rules added digests to its images, and unmarked, a
     mutated object without the marks that JMESPath needs at its numbers.
@@ -137,7 +137,7 @@ def as_submitted(
 
 
 def _filled(value: Json) -> Json:
-    """The value without nulls where objects belong; the very same where there are none."""
+    """Return the value without nulls in place of objects; the same value if it has none."""
     if isinstance(value, dict):
         changed: Body = {}
         for key, entry in value.items():

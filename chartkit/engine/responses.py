@@ -21,7 +21,7 @@ class PolicyResponse:
     """The results of one policy for a request in one phase.
 
     resource, patched: the object as the policy's first rule saw it and as its last rule left it;
-    results: those of the rules that match, in order; form: of a CEL policy the one that was
+    results: the results of the rules that match, in order; form: of a CEL policy the one that was
     evaluated, the policy itself or one made of it for pod controllers.
     """
 

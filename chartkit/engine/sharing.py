@@ -1,7 +1,7 @@
-"""Verdicts that objects share: what is equal in all that a policy reads is judged once.
+"""Verdicts that objects share: objects that are equal in all that a policy reads are judged once.
 
-Which policies that is worth while for shows after some objects: where all differ in what a policy
-reads, such as its image, each is judged anew.
+After some objects it shows for which policies this pays off: if all objects differ in what a policy
+reads, such as their images, each is judged on its own.
 """
 
 from __future__ import annotations
@@ -89,8 +89,8 @@ class Whole(NamedTuple):
 class Sharing(Generic[W]):
     """The verdicts that requests of one kind share. Several threads may use it.
 
-    verdicts: those of each policy that is judged once for equal objects, by its number; what comes
-    of all of these together is kept as a whole, unless hardly any objects are equal in all reads.
+    verdicts: by number, the verdicts of each policy that is judged once for equal objects. Their
+    combined result is kept as a whole, unless hardly any objects are equal in all reads.
     """
 
     __slots__ = ("_few", "_policies", "_seen", "_space", "_together", "verdicts")
@@ -98,8 +98,8 @@ class Sharing(Generic[W]):
     def __init__(
         self, policies: Sequence[RunnablePolicy], space: Space, few: int, seen: int = 0
     ) -> None:
-        """few: the number of requests that are judged before verdicts are shared, from the first
-        on; seen: of those that were judged."""
+        """few: how many requests are judged before verdicts are shared; seen: how many already
+        were."""
         self._few = few
         self._policies = policies
         self._space = space
@@ -113,8 +113,8 @@ class Sharing(Generic[W]):
         return len(self.verdicts) == len(self._policies)
 
     def is_ready(self) -> bool:
-        """Report whether verdicts are shared: not for the first few requests, and not those of
-        policies for which too few objects were equal."""
+        """Report whether verdicts are shared: not for the first few requests, nor for policies with
+        too few equal objects."""
         self._seen += 1
         if self._seen == self._few:
             shareable = enumerate(map(_may_share, self._policies))
@@ -132,15 +132,15 @@ class Sharing(Generic[W]):
         self._together = Shared(self._space, _MOST_TRIALS)
 
     def whole(self, request: Request, place: Hashable) -> W | None:
-        """Return what came of all shared verdicts on an equal request."""
+        """Return the combined result of all shared verdicts on an equal request."""
         verdict = None if self._together is None else self._together.find(request, place)
         return None if verdict is None else verdict[0]
 
     def keep(
         self, courses: Collection[Course], request: Request, place: Hashable, whole: W
     ) -> None:
-        """Keep what came of all shared verdicts; courses: what led to each, of those that hold for
-        other objects."""
+        """Keep the combined result of all shared verdicts; courses: the reads behind each verdict
+        that holds for other objects."""
         if self._together is not None and len(courses) == len(self.verdicts):
             self._together.keep(Reads.joined(courses, *_roots(request)), place, whole)
 
@@ -159,12 +159,14 @@ def _may_share(policy: RunnablePolicy) -> bool:
 
 
 def place_of(request: Request) -> Hashable:
-    """Return what decides beside the roots of a request: the namespace with its labels."""
+    """Return what else a verdict depends on beside the roots of a request: the namespace and its
+    labels."""
     return (request.resource.namespace, *request.namespace_labels.items())
 
 
 def _roots(request: Request) -> tuple[Body, Body]:
-    """Return what the reads of a request start from: the object and the fields of a review."""
+    """Return the roots that reads of a request start from: the object and the fields of a
+    review."""
     return request.resource.body, request.review or _NO_FIELDS
 
 
@@ -244,8 +246,8 @@ class Shared(Generic[V]):
 def judged(
     policy: RunnablePolicy, request: Request, world: World, shared: Shared[Verdict], place: Hashable
 ) -> tuple[Verdict, Course | None]:
-    """Return what a policy says in validation, or said of an equal request, and the reads that led
-    to it; None: it holds for this request alone."""
+    """Return the verdict of a policy's validation, new or kept from an equal request, and the reads
+    that led to it; None if it holds for this request alone."""
     kept = shared.find(request, place)
     if kept is not None:
         return kept

@@ -34,7 +34,7 @@ class Judge:
         self._space: Space | None = None
 
     def results(self, request: Request) -> Sequence[RuleResult]:
-        """Return what `evaluate` returns."""
+        """Return the same as `evaluate`."""
         if self._world.timings is not None or not is_shareable(request):
             return evaluate(self.policies, request, self._world)
         resource = request.resource

@@ -129,9 +129,9 @@ class DeletingPolicy(Evaluator):
         )
 
     def evaluate_admission(self, admission: Admission) -> RuleResult | None:
-        """The policy's one result: an object that any exception is about is not deleted.
+        """Return the policy's only result: an object that matches any exception is not deleted.
 
-        There is no request: expressions that ask for one, or for an old object, fail.
+        Without a request, expressions that use it or an old object fail.
         """
         host = self.host(admission)
         attributes = admission.attributes

@@ -203,8 +203,8 @@ def read_cleanup_policy(resource: Resource) -> CleanupPolicy:
 
 
 def _schedule(text: str) -> tuple[CronExpression | None, str]:
-    """Return a schedule, and what is wrong with it: Kyverno's webhook reads it with another library
-    than its controller."""
+    """Return a schedule and its fault: Kyverno's webhook and controller parse it with different
+    libraries."""
     if not is_standard(text):
         fault = "schedule spec in the cleanupPolicy is not in proper cron format"
         return None, f"Invalid value: {quote(text)}: {fault}"

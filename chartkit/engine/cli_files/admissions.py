@@ -43,8 +43,8 @@ class UserValues:
         return {**self.globals, **self.by_resource.get((policy, resource), _EMPTY), **self.settings}
 
     def for_rule(self, policy: str, rule: str) -> Mapping[str, Json]:
-        """The variables (dotted names) of one rule; rules for pod controllers have those of the
-        rule they were made from."""
+        """The variables (dotted names) of one rule; autogen rules share the variables of the
+        original rule."""
         for prefix in _AUTOGEN:
             if rule.startswith(prefix):
                 variables = self.by_rule.get((policy, rule.removeprefix(prefix)))
@@ -69,8 +69,8 @@ class UserValues:
 
 @dataclass(frozen=True, slots=True)
 class UserContext:
-    """resources: objects of the cluster, as written; images: what a registry says of an image, by
-    the reference that policies ask for."""
+    """resources: objects of the cluster, as written; images: a registry's data about an image, by
+    the reference in the policy."""
 
     resources: tuple[Body, ...] = ()
     images: Mapping[str, Body] = field(default_factory=dict)

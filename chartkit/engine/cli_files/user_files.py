@@ -135,10 +135,9 @@ def read_values(
 
 
 def read_settings(texts: Sequence[str]) -> dict[str, str]:
-    """Variables given as `name=value`; what is not of that form is passed over, as Kyverno does.
+    """Read variables given as `name=value`; other texts are skipped, as in Kyverno.
 
-    The object itself (`request.object.…`) cannot be set in this way, and the first value of a
-    name wins.
+    They cannot set the object itself (`request.object.…`), and the first value of a name wins.
     """
     settings: dict[str, str] = {}
     for text in texts:

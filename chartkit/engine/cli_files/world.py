@@ -88,10 +88,10 @@ class ObjectApi:
 
 
 class PartialApi(ObjectApi):
-    """An API of some objects of a cluster, which may have others.
+    """An API that serves some objects of a cluster.
 
-    A list has those that are there, and is empty for a kind of Kubernetes' own of which there is
-    none. Raises `NoSource` for whatever else is not there.
+    A list has the objects given, and is empty for a built-in kind without any. Raises `NoSource`
+    for everything else.
     """
 
     __slots__ = ()
@@ -155,9 +155,9 @@ class UserApi:
         configmaps: Sequence[Body] | None = None,
         by_rule: Mapping[tuple[str, str], Cluster] = _NO_CLUSTERS,
     ) -> None:
-        """cluster: the objects that rules see; objects: those that answer calls; configmaps:
-        whole objects, None where there is no source of them; by_rule: the objects of one rule
-        (policy and rule; no rule for a policy without any), in place of the cluster's.
+        """cluster: the objects that rules see; objects: the objects that answer calls; configmaps:
+        whole objects, None without a source of them; by_rule: the objects of one rule (policy and
+        rule; no rule for a policy without any), in place of the cluster's.
         """
         self._cluster = cluster
         self._objects = objects

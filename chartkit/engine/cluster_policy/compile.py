@@ -261,7 +261,7 @@ def _body_key(index: int, rule: Rule, policy: Policy) -> _BodyKey:
 
 
 def _runs_in(rule: Rule, phase: Phase) -> bool:
-    """Images are verified in a phase of their own, and what is known of them validated later."""
+    """Images are verified in their own phase, and the results are validated later."""
     if rule.kind is RuleKind.VERIFY_IMAGES and phase is Phase.VALIDATE:
         return True
     return PHASES[rule.kind] is phase

@@ -39,8 +39,7 @@ class PolicyException(NamedTuple):
     resource: Resource
 
     def names(self, policy: str, rule: str) -> bool:
-        """Report whether it speaks of a rule of a policy (`name` or `namespace/name`, no
-        wildcards)."""
+        """Report whether it names a rule of a policy (`name` or `namespace/name`, no wildcards)."""
         return any(
             entry.policy == policy and any(fits(rule) for fits in entry.rules)
             for entry in self.excepted

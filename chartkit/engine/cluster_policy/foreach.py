@@ -35,7 +35,7 @@ T = TypeVar("T")
 class Loop(Generic[T]):
     """One entry of a `foreach` list, whose body is as written.
 
-    text: its `list`; elements: what that gives; run: what is done with each of them.
+    text: its `list`; elements: the result of the list; run: what is done with each element.
     """
 
     body: Body
@@ -137,7 +137,7 @@ def _run(
     request: Request,
     outer: Json,
 ) -> tuple[Checked | None, int]:
-    """The first decision that is no pass, and how many elements passed."""
+    """Return the first decision other than a pass, and how many elements passed."""
     applied = 0
     # Whether patterns look at the element; else they do where it is an object.
     scope = loop.body.get("elementScope")
@@ -195,7 +195,7 @@ class _LoopElement:
 
 
 def _fields(fields: FindFields, refused: _LoopElement, origins: Origins) -> Iterable[FieldPath]:
-    """Return the fields that the refusal of an element is about."""
+    """Return the fields behind the refusal of an element."""
     listed = origins.query(refused.loop.text)
     is_list = isinstance(listed.value, list)
     element = listed.members()[refused.index] if is_list else listed

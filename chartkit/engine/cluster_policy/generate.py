@@ -60,7 +60,7 @@ class Store:
         return tuple(self._updated.values())
 
     def find(self, key: ObjectKey) -> Body | None:
-        """The object of a key; None where there is none."""
+        """Return the object of a key; None if it does not exist."""
         made = self._made.get(key) or self._updated.get(key)
         return made or self._trigger.find(key) or self._cluster.find(key)
 
@@ -125,7 +125,7 @@ class CloneList:
 class Wanted:
     """A pattern with its variables filled in.
 
-    target: of cloneList only the namespace counts; source: what is cloned, None for data.
+    target: of cloneList only the namespace counts; source: the object to clone, None for data.
     """
 
     target: ObjectKey
@@ -235,7 +235,8 @@ _NOT_CLONED: Final = frozenset(OF_ONE_OBJECT) - {"generation"}
 
 @dataclass(frozen=True, slots=True)
 class Writer:
-    """Writes what a rule generates. synchronize: whether what is there already is kept in step."""
+    """Writes the objects that a rule generates. synchronize: whether existing objects are
+    updated."""
 
     policy: Policy
     rule: Rule

@@ -39,8 +39,7 @@ class Checked:
     fields: FindFields | None = None
 
     def pointers(self, context: Context, judged: Json) -> tuple[str, ...]:
-        """Return the fields that a failure in a context is about, as JSON pointers; judged: the
-        object."""
+        """Return the fields behind a failure in a context, as JSON pointers; judged: the object."""
         if self.fields is None or self.status in _UNFIELDED or not context.world.wants_fields:
             return ()
         from chartkit.engine.context.origins import origins_of, pointers
@@ -92,10 +91,10 @@ class ExceptedHandler(ABC):
 def rule_action(
     policy: Policy, rule: str, namespace: str, labels: Mapping[str, str] | None = None
 ) -> str:
-    """`Enforce` or `Audit`: what a failure of a rule does to an object in a namespace.
+    """`Enforce` or `Audit`: the effect of a rule's failure on an object in a namespace.
 
-    rule: as in a result, so perhaps one for pod controllers; labels: those of the namespace. A
-    rule that the policy does not name takes the policy's action.
+    rule: as in a result, possibly an autogen rule; labels: the labels of the namespace. A rule that
+    the policy does not name takes the policy's action.
     """
     labels = labels or {}
     for declared in policy.rules:

@@ -1,7 +1,7 @@
-"""Match and exclude: whether a rule speaks of a request.
+"""Match and exclude: whether a rule applies to a request.
 
-What the kind alone decides is decided once per kind (`bind`); what is left runs per resource.
-The semantics are those of Kyverno's `MatchesResourceDescription`.
+Checks of the kind alone run once per kind (`bind`), the others once per resource. The semantics
+follow Kyverno's `MatchesResourceDescription`.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ _POD: Final = GroupVersionKind("", "v1", "Pod")
 
 @lru_cache(maxsize=1_024)
 def compile_kinds(kinds: tuple[str, ...]) -> Callable[[GroupVersionKind, str], bool]:
-    """Return a test whether a kind (and a subresource, empty for none) is among kind selectors."""
+    """Return a test of kinds (and subresources, empty for none) against kind selectors."""
     selectors = [tuple(map(compile_wildcard, parse_kind_selector(kind))) for kind in kinds]
 
     def matches(kind: GroupVersionKind, subresource: str) -> bool:
@@ -225,7 +225,7 @@ def _of_namespace_labels(selector: LabelSelector, kind: GroupVersionKind) -> Pre
 
 
 def _of_user(resource_filter: ResourceFilter, role: Role, described: bool) -> Predicate:
-    """A match without a known user forgets what it says of users."""
+    """If the user is unknown, a match ignores its conditions on users."""
     asked = compile_user(resource_filter)
     if role is Role.MATCH:
         return lambda facts: described if facts.user is None else asked(facts.user)
@@ -282,8 +282,7 @@ def _annotated(annotations: Mapping[str, str]) -> Predicate:
 
 
 def compile_user(one: ResourceFilter) -> Callable[[User], bool]:
-    """Return a test whether a user has one of the roles and cluster roles and is one of the
-    subjects."""
+    """Return a test of users: one of the roles and cluster roles, and one of the subjects."""
     roles, cluster_roles = frozenset(one.roles), frozenset(one.cluster_roles)
     subjects = [_compile_subject(subject) for subject in one.subjects]
 
@@ -324,7 +323,7 @@ _ANY = "*"
 def matched_fields(
     match: Match, facts: Facts, kind: GroupVersionKind, sub: str
 ) -> Iterator[FieldPath]:
-    """Yield the fields that the filters which take an object look at; its kind alone is none."""
+    """Yield the fields that the matching filters look at; the kind alone yields no field."""
     direct = () if match.any or match.all else (match.direct,)
     for resource_filter in (*match.any, *match.all, *direct):
         matches = bind_match(Match(direct=resource_filter), None, "", kind, sub)

@@ -110,7 +110,7 @@ class MatchReasons:
         return Decision(asked, holds, text, location, pointer, _given(value))
 
     def _seen(self, asked: Asked, block: ResourceFilter) -> tuple[FieldPath, Json]:
-        """Return what a check looks at: the object's field, empty for none, and the value."""
+        """Return the field of the object that a check looks at, empty for none, and the value."""
         facts, kind = self.facts, self.kind
         match asked:
             case Asked.KIND:
@@ -132,7 +132,7 @@ class MatchReasons:
 
 
 def _wanted(check: FilterCheck, block: ResourceFilter) -> tuple[str, ...]:
-    """Return what a check asks for, as in the policy."""
+    """Return the values that a check requires, as in the policy."""
     if check.asked == Asked.USER:
         subjects = (f"{subject.kind} {subject.name}" for subject in block.subjects)
         return (*block.roles, *block.cluster_roles, *subjects)

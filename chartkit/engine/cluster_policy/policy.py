@@ -68,7 +68,7 @@ class ResourceFilter:
 
     @property
     def has_user(self) -> bool:
-        """Report whether it speaks of who asks."""
+        """Report whether it has conditions on the user."""
         return bool(self.roles or self.cluster_roles or self.subjects)
 
 
@@ -94,7 +94,7 @@ class Match:
 
 
 class ActionOverride(NamedTuple):
-    """Another failure action for some namespaces; None: for those that the selector takes."""
+    """Another failure action for some namespaces; None: for namespaces that match the selector."""
 
     action: str
     namespaces: tuple[str, ...] | None = None
@@ -102,7 +102,7 @@ class ActionOverride(NamedTuple):
 
 
 class Validation(NamedTuple):
-    """The `validate` part of a rule; what is written as null counts as missing.
+    """The `validate` part of a rule; a null counts as missing.
 
     pattern, any_pattern, deny, foreach, pod_security, manifests, cel: as written;
     at most one decides (deny before pattern before any_pattern before foreach).

@@ -171,7 +171,8 @@ class RuleView:
 
 
 def _with_int64(request: Request) -> Request:
-    """Return an admission with the whole numbers of its object as int64; any other as it is."""
+    """Return an admission with the whole numbers of its object as int64; other requests
+    unchanged."""
     if request.review is None or request.unmarked is not None:
         return request
     if request.operation is Operation.DELETE:
@@ -201,7 +202,7 @@ def skipped_in_background(rule: Rule, facts: Facts) -> bool:
 
 
 def context_of(request: Request, world: World = OFFLINE, budget: Budget | None = None) -> Context:
-    """Return what expressions see of a request; nothing of it is copied."""
+    """Return the data that expressions see of a request, without copying it."""
     body = request.resource.body
     deleted = request.operation is Operation.DELETE
     old = body if deleted else request.old.body if request.old is not None else None
@@ -236,8 +237,8 @@ _TOO_DEEP: Final = "the object or the policy is nested too deep"
 
 @dataclass(frozen=True, slots=True)
 class RuleBody:
-    """The part of a rule that is the same for every kind of object. has_context: it has context
-    entries of its own; properties: those of its results in reports."""
+    """The part of a rule that is the same for every kind of object. has_context: it has its own
+    context entries; properties: the properties of its results in reports."""
 
     entries: ContextEntries
     preconditions: Conditions | None
@@ -257,8 +258,8 @@ class CompiledRule:
     body: RuleBody
 
     def run(self, base: Context, request: Request, facts: Facts) -> RuleResult | None:
-        """Return the result for a request that matches; None if there is none. Never raises because
-        of the policy or the object."""
+        """Return the result for a request that matches, if any. Never raises because of the policy
+        or the object."""
         try:
             result = self._run(base, request, facts)
         except ChartkitError as error:

@@ -29,8 +29,8 @@ _MOST_MESSAGES: Final = 64
 
 
 def compile_deny(deny: Body, own: str, default: str, passed: Checked) -> Callable[..., Checked]:
-    """Return the check of `deny` in a context; own: the message of the policy, to which the
-    conditions' are added; default: the message where there is none."""
+    """Return the check of `deny` in a context; own: the policy's message, to which those of the
+    conditions are added; default: the message otherwise."""
     from chartkit.engine.cluster_policy.conditions import compile_conditions
 
     conditions = compile_conditions(deny.get("conditions"))

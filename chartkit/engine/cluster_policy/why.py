@@ -41,7 +41,7 @@ _MOST_CHARACTERS: Final = 300
 def why_phase(
     policy: CompiledPolicy, run: Run, phase: Phase, results: list[RuleResult]
 ) -> tuple[RuleDecision, ...]:
-    """Run a phase, and return what decided for each rule that runs in it."""
+    """Run a phase, and return the decision of every rule in it."""
     request, written = run.request, policy.policy
     if request.is_json or not request.resource.body:
         policy.run_phase(run, phase, results)
@@ -108,7 +108,8 @@ class _Watch:
     subresource: str
 
     def sources(self, rule: Rule) -> Sources:
-        """Return where a rule's parts are written; of a form, those of the rule itself."""
+        """Return where a rule's parts are written; for an autogen form, the parts of the original
+        rule."""
         policy = self.policy.policy
         names = ((written.name, *form_names(written.name)) for written in policy.rules)
         index = next(at for at, of_rule in enumerate(names) if rule.name in of_rule)
@@ -176,7 +177,7 @@ class _WatchedRule:
         return decision or reasons.rule(self.rule.match, self.rule.exclude)
 
     def matches(self, facts: Facts) -> bool:
-        """Report whether the rule speaks of an object."""
+        """Report whether the rule matches an object."""
         self._facts = facts
         return self.compiled is not None and self.compiled.matches(facts)
 
@@ -306,7 +307,7 @@ def _deciding(
 
 
 def _action(rule: Rule) -> tuple[Asked, tuple[str, ...]]:
-    """Return what a rule does, and the field that says so."""
+    """Return the action of a rule, and its field."""
     validate = rule.validate
     if rule.kind is RuleKind.VALIDATE:
         if validate.deny is not None:

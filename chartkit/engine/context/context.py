@@ -90,8 +90,8 @@ class Context:
         budget: Budget | None = None,
     ) -> None:
         """data: the top-level names; is_delete: whether `request.object` means the old object;
-        budget: what all that is done in the context counts on, one of its own by default. Its
-        recorder, which exists for `why` alone, is passed on to its children."""
+        budget: for all work in the context, a new one by default. Its recorder, which exists for
+        `why` alone, is passed on to its children."""
         self.data = data
         self.budget = Budget() if budget is None else budget
         self.world = world
@@ -103,7 +103,7 @@ class Context:
         self._shared = _Shared()
 
     def child(self) -> Context:
-        """A context for a rule or a foreach element; what is set there stays there."""
+        """Return a context for a rule or a foreach element; names set in it stay in it."""
         made = Context(dict(self.data), self.world, self.is_delete, self.budget)
         made._level = self._level + 1
         made._shared = self._shared

@@ -60,7 +60,7 @@ class Origins(NamedTuple):
         return compile_traced(value)(self)
 
     def name(self, name: str) -> Traced | None:
-        """Return what stands under a top-level name; None for nothing."""
+        """Return the value of a top-level name; None without one."""
         if name in self.elements:
             return self.elements[name]
         if name == "request":
@@ -103,7 +103,7 @@ def origins_of(context: Context, judged: Json) -> Origins:
 
 
 def pointers(paths: Iterable[FieldPath]) -> tuple[str, ...]:
-    """Return fields as JSON pointers; the object as a whole is none."""
+    """Return fields as JSON pointers; the object as a whole has none."""
     return tuple(filter(None, map(_pointer, dict.fromkeys(paths))))[:MOST_FIELDS]
 
 

@@ -39,8 +39,8 @@ class Sources:
         self._found: dict[int, FieldPath] = {}
 
     def location(self, source: Json, *path: str | int) -> Location:
-        """Return the location of a part, or of what is at a path below it; the location of the body
-        for a part of another document."""
+        """Return the location of a part, or of a path below it; the location of the body for a part
+        of another document."""
         if not self._found:
             self._find(self._body, ())
         steps = self._found.get(id(source))
@@ -48,7 +48,7 @@ class Sources:
         return self._location.within(pointer_of(*self._above, *written))
 
     def at(self, *path: str | int) -> Location:
-        """Return the location of what is at a path below the body."""
+        """Return the location of a path below the body."""
         return self._location.within(pointer_of(*self._above, *path))
 
     def character(self, offset: int, *path: str | int) -> Location:
@@ -77,9 +77,9 @@ class Sources:
 class Recorder:
     """Records the checks of a rule.
 
-    judged: what patterns look at: the object, or the element of a loop; elements: the names of
-    loops; is_secret: whether the object is a Secret; steps: those that are left for looking for
-    fields; parts: what was recorded, at the level that is open.
+    judged: the value that patterns look at, the object or the element of a loop; elements: the
+    names of loops; is_secret: whether the object is a Secret; steps: the steps left for finding
+    fields; parts: the decisions recorded at the open level.
     """
 
     sources: Sources
@@ -97,7 +97,7 @@ class Recorder:
 
     @contextmanager
     def inside(self) -> Iterator[list[Decision]]:
-        """Open a level, and give the list of what is recorded in it."""
+        """Open a level, and yield the list of decisions recorded in it."""
         outer, self.parts = self.parts, []
         try:
             yield self.parts
@@ -149,15 +149,14 @@ def recorder_of(sources: Sources, resource: Resource) -> Recorder:
 
 
 def field_of(traced: Traced | None) -> str | None:
-    """Return the first field of the object that a value comes from, as a JSON pointer; None if
-    there is none."""
+    """Return the first field of the object that a value comes from, as a JSON pointer, if any."""
     for path in () if traced is None else traced.fields():
         return pointer_of(*(path[:-1] if path[-1:] == (ANY_KEY,) else path))
     return None
 
 
 def field_below(judged: Traced, steps: FieldPath) -> tuple[str | None, Json]:
-    """Return the pointer and the value of a field below what is judged; MISSING for none."""
+    """Return the pointer and the value of a field below the judged value; MISSING without it."""
     traced = judged.inside(steps)
     above = judged.inside(steps[:-1]).value
     is_there = traced.value is not None or (

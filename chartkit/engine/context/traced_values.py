@@ -120,7 +120,7 @@ _NAMESPACE: Final = ("metadata", "namespace")
 
 
 def entry_value(loader: Loader, origins: Origins) -> Traced:
-    """Return what a context entry gives."""
+    """Return the value of a context entry."""
     if isinstance(loader, ImagesLoader):
         images = loader.fetch(None)
         if not isinstance(images, dict):
@@ -156,7 +156,7 @@ def _variable_entry(loader: VariableLoader, origins: Origins) -> Traced:
 
 
 def _read(loader: EntryLoader, origins: Origins) -> Iterator[Traced]:
-    """Yield what a question to the world is made of."""
+    """Yield the values that a query to the world depends on."""
     for value in loader.body.values():
         try:
             traced = origins.resolve(value)

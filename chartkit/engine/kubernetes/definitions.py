@@ -28,7 +28,7 @@ Problem = tuple[FieldPath, str]
 
 
 class UnknownField(str):
-    """The message about a field that is not known; known: the names of those that are."""
+    """The message about an unknown field; known: the names of the known fields."""
 
     __slots__ = ("known",)
     known: Iterable[str]

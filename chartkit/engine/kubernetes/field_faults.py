@@ -244,8 +244,8 @@ class KindFault(NamedTuple):
 
 
 def minor_of(version: str | None) -> int:
-    """Return the minor version of Kubernetes that a text names (`v1.34.0`), within those of the
-    table; the newest for any other text, and for none."""
+    """Return the minor version of Kubernetes that a text names (`v1.34.0`), limited to the versions
+    of the table; the newest for any other text, and without one."""
     version_match = _MINOR.match(version or "")
     return max(OLDEST, min(int(version_match[1]), NEWEST)) if version_match else NEWEST
 
@@ -275,7 +275,7 @@ def kind_fault(api_version: str, kind: str, minor: int = NEWEST) -> KindFault | 
 
 
 def _places(group: str, kind: str, served: Collection[GroupVersionKind]) -> str:
-    """Return the groups and versions of a kind, those of its group first; at most two."""
+    """Return at most two groups and versions of a kind, its own group first."""
     named = [gvk for gvk in served if gvk.kind == kind]
     named.sort(key=lambda gvk: (gvk.group != group, len(gvk.version), gvk.version))
     own = [gvk for gvk in named if gvk.group == group]

@@ -68,7 +68,7 @@ class CustomNames:
     plurals: Mapping[GroupVersionKind, str] = field(default_factory=dict)
 
     def joined(self, other: CustomNames) -> CustomNames:
-        """Return the facts of both, those of the other first."""
+        """Return the facts of both; the other's come first."""
         namespaced = {**self.namespaced, **other.namespaced}
         return CustomNames(namespaced, {**self.plurals, **other.plurals})
 
@@ -89,8 +89,8 @@ def is_cluster_scoped(kind: GroupVersionKind, custom: CustomNames = UNKNOWN) -> 
 
 
 def scope_of(names: CustomNames) -> Callable[[str], bool | None]:
-    """Return a test whether a kind, written `v1/Namespace`, `group/version/Kind` or `Kind`, is
-    cluster-scoped; None for a custom kind without a definition."""
+    """Return a function that reports whether a kind, written `v1/Namespace`, `group/version/Kind`
+    or `Kind`, is cluster-scoped; None for a custom kind without a definition."""
 
     def is_outside(selector: str) -> bool | None:
         api_version, slash, kind = selector.rpartition("/")

@@ -23,7 +23,7 @@ _OPERATORS: Final = ("In", "NotIn", "Exists", "DoesNotExist")
 
 
 def compile_selector(selector: LabelSelector) -> Labelled:
-    """Return a test whether labels match; a selector that Kubernetes refuses matches nothing."""
+    """Return a test of labels; a selector that Kubernetes rejects matches nothing."""
     if any(selector_problem(LabelSelector(expressions=(part,))) for part in selector.expressions):
         return lambda _labels: False
     tests = [_label_test(key, value) for key, value in selector.labels.items()]
@@ -224,7 +224,7 @@ class LabelSelector:
 
 
 def read_selector(body: Json) -> LabelSelector | None:
-    """Reads a label selector whose schema was checked; None where there is none."""
+    """Read a label selector whose schema was checked; None without one."""
     if body is None:
         return None
     expressions = tuple(

@@ -39,9 +39,9 @@ _CREDENTIAL: Final = re.compile("auth|cred|key|pass|secret|sig|token", re.IGNORE
 
 @dataclass(frozen=True, slots=True)
 class ServiceCall:
-    """method: GET or POST; headers: names and values, in order; body: what is posted;
-    authorities: certificates (PEM) that are trusted in the place of the system's, empty for
-    those; tries: how often it is made, at most, where it fails."""
+    """method: GET or POST; headers: names and values, in order; body: what is posted; authorities:
+    certificates (PEM) to trust instead of the system's, empty for the system's; tries: how often it
+    is made at most, if it fails."""
 
     method: str
     url: str
@@ -94,7 +94,7 @@ def said(answer: ServiceAnswer, call: ServiceCall) -> str:
 
 
 def printed(text: str, call: ServiceCall) -> str:
-    """A foreign text as a message may show it (see `said`)."""
+    """Return a foreign text in a form fit for messages (see `said`)."""
     text = "".join(char if char.isprintable() else " " for char in masked(text, call)).strip()
     return shortened(text, _MOST_SAID)
 
@@ -131,7 +131,7 @@ class ObjectKey(NamedTuple):
 
 
 def key_of(body: Body) -> ObjectKey:
-    """The key of an object; what is missing or no text is empty."""
+    """Return the key of an object; a missing or non-text part is empty."""
     metadata = mapping_at(body, "metadata")
     own = (body.get("apiVersion"), body.get("kind"))
     return ObjectKey(*map(text_of, (*own, metadata.get("namespace"), metadata.get("name"))))
@@ -152,7 +152,7 @@ class Cluster:
             of_kind.setdefault(key.namespace, {})[key.name] = by_key[key]
 
     def find(self, key: ObjectKey) -> Body | None:
-        """The object of a key; None where there is none."""
+        """Return the object of a key; None if it does not exist."""
         of_kind = self._by_kind.get((key.api_version, key.kind), {})
         return of_kind.get(key.namespace, {}).get(key.name)
 
@@ -181,7 +181,7 @@ class Cluster:
             yield from self.select(api_version, kind, namespace, None)
 
     def found(self, api_version: str, resource: str, namespace: str, name: str) -> Body | None:
-        """The object of a resource as URLs name it; None where there is none."""
+        """Return the object of a resource as in URLs; None if it does not exist."""
         keys = (
             ObjectKey(api_version, kind, namespace, name)
             for kind in self._kinds(api_version, resource)

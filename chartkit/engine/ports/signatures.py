@@ -1,5 +1,5 @@
-"""What `SignatureSource` and `BlobSource` are asked, and what they answer: signatures and
-attestations of images.
+"""Requests to `SignatureSource` and `BlobSource`, and their answers: signatures and attestations of
+images.
 
 An answer that is a verdict (not signed, signed by another, no such attestation) raises
 `SignatureError`, which a rule answers with a failure; any other `LookupFailed` says that the
@@ -121,7 +121,7 @@ _TYPES: Final = Path(__file__).with_name("kyverno_types.yaml")
 
 @cache
 def kyverno_types() -> Mapping[str, Mapping[str, str]]:
-    """Return the types of Kyverno's API by name: those of their fields, which a `!` may mark."""
+    """Return the types of Kyverno's API by name: the type of each field, which a `!` may mark."""
     types: Mapping[str, Mapping[str, str]] = read_file(_TYPES)[0].body
     return types
 
@@ -138,7 +138,7 @@ def attestor_types() -> GoTypes:
 
 
 def expanded(entries: Iterable[Body]) -> Sequence[Body]:
-    """The entries of a set; one of several public keys is one entry a key."""
+    """Return the entries of a set; an entry with several public keys becomes one per key."""
     return [body for entry in entries for body in _by_key(entry)]
 
 

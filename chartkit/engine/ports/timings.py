@@ -36,12 +36,12 @@ class Timings:
         self._rule = TimedPart("")
 
     def rule(self, policy: str, rule: str, run: Callable[[], T]) -> T:
-        """Return what a rule's run gives; rule: empty for a policy without rules."""
+        """Return the result of a rule's run; rule: empty for a policy without rules."""
         self._rule = TimedPart(policy, rule)
         return self._timed(self._rule, run)
 
     def entry(self, name: str, load: Callable[[], T]) -> T:
-        """Return what loading a context entry of the running rule gives."""
+        """Return the result of loading a context entry of the running rule."""
         return self._timed(TimedPart(self._rule.policy, self._rule.rule, name), load)
 
     def __iter__(self) -> Iterator[tuple[TimedPart, Timing]]:

@@ -111,8 +111,8 @@ class ServiceSource(Protocol):
     """The port that makes the calls."""
 
     def ask(self, _call: ServiceCall, /) -> ServiceAnswer:
-        """The answer; raises BadUrlError, NotAllowedError, and LookupFailed where there is none,
-        with a message that holds no header."""
+        """Return the answer; raises BadUrlError, NotAllowedError, and LookupFailed without an
+        answer, with a message that contains no header."""
         raise NoSource("no network to ask", hint="--allow-network names hosts that may be asked")
 
 
@@ -151,7 +151,7 @@ class SignatureSource(Protocol):
         """Return an attestor's attestation of an image, as `extractPayload` shows it.
 
         attestation: an entry of `spec.attestations`, for an in-toto statement or a referrer. None
-        for what is attested and is not JSON.
+        for attested data that is not JSON.
         """
         raise _NOBODY
 

@@ -1,8 +1,8 @@
-"""Cron schedules: the standard ones of CronJobs, and those that Kyverno's controllers read.
+"""Cron schedules: the standard ones of CronJobs, and the expressions of Kyverno's controllers.
 
-Standard schedules (`github.com/robfig/cron`) have five fields, or are `@daily` and its like;
-Kyverno's webhook takes no other in cleanup policies. As in crontab(5), where day of month and day
-of week are both restricted, either may fit.
+Standard schedules (`github.com/robfig/cron`) have five fields, or are descriptors such as `@daily`;
+Kyverno's webhook accepts no others in cleanup policies. As in crontab(5), where day of month and
+day of week are both restricted, either may fit.
 
 The controllers read expressions (`github.com/aptible/supercronic/cronexpr`) of five fields, a sixth
 for years, and a seventh before them for seconds. Beyond crontab(5), a day of the month may be `L`
@@ -277,7 +277,7 @@ class CronExpression:
         )
 
     def next(self, after: datetime) -> datetime | None:
-        """Return the first time later than another; None where there is none."""
+        """Return the first time later than another; None if the schedule never fires again."""
         moment = after.astimezone(UTC).replace(microsecond=0) + timedelta(seconds=1)
         for day in self._days_from(moment.date()):
             for hour in self.hours:

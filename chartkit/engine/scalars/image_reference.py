@@ -109,7 +109,7 @@ class RegistryReference:
 
     @property
     def identifier(self) -> str:
-        """The digest, or the tag where there is none."""
+        """The digest, or else the tag."""
         return self.digest or self.tag
 
     def __str__(self) -> str:
@@ -161,7 +161,7 @@ def _is_tag(tag: str | None) -> bool:
 
 
 def _sides(text: str) -> tuple[str, str]:
-    """A registry as it is written, empty where there is none, and what follows it."""
+    """Split a reference into its registry as written, empty without one, and the rest."""
     first, slash, rest = text.partition("/")
     if slash and (first == "localhost" or "." in first or ":" in first):
         return first, rest

@@ -95,7 +95,7 @@ def _uint64(digits: str) -> int:
 
 @lru_cache(maxsize=1024)
 def parse_range(text: str) -> InRange:
-    """A function that tells whether a version is in the range; raises `SemverError`."""
+    """Return a function that reports whether a version is in the range; raises `SemverError`."""
     alternatives = [
         [(_COMPARATORS[sign], other) for sign, other in comparisons]
         for comparisons in read_range(text)

@@ -27,7 +27,7 @@ def has_wildcard(text: str) -> bool:
 
 @lru_cache(maxsize=4096)
 def compile_wildcard(pattern: str) -> Matcher:
-    """A function that tells whether a whole text matches the pattern."""
+    """Return a function that reports whether a whole text matches the pattern."""
     if not has_wildcard(pattern):
         return pattern.__eq__
     if not pattern.strip("*"):

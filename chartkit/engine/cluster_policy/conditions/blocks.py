@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class Outcome(NamedTuple):
-    """The truth of conditions, and the messages of those that decided, not yet substituted."""
+    """Whether conditions hold, and the messages of the decisive ones, not yet substituted."""
 
     holds: bool
     message: str = ""
@@ -93,7 +93,7 @@ _FAILS = Outcome(False)
 
 
 def _compile_all(conditions: tuple[Condition, ...]) -> tuple[_Comparison, ...]:
-    """Compile conditions, those that a YAML alias repeats once."""
+    """Compile conditions; one that a YAML alias repeats is compiled once."""
     compiled: dict[tuple[int, int, str], Callable[[Context], bool]] = {}
     comparisons = []
     for condition in conditions:
@@ -161,8 +161,8 @@ def _compile(condition: Condition) -> Callable[[Context], bool]:
 
 
 def _count(key: Json, value: Json, budget: Budget) -> None:
-    """Counts what is compared: each member of one with each of the other, where wildcards may
-    stand, and else both once."""
+    """Count the comparisons: every pair of members if wildcards are possible, else each member
+    once."""
     budget.visit(key, _COMPARISON)
     budget.visit(value, _COMPARISON)
     keys, values = _members(key), _members(value)

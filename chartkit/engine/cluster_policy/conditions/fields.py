@@ -44,8 +44,8 @@ class _Traced(NamedTuple):
 
 
 def compile_fields(parsed: Blocks | FlatList) -> Callable[[Origins], list[FieldPath]]:
-    """Return a search for the fields of conditions that hold: those of all, each of which must,
-    come before those of an `any` block, and the object's identity comes last."""
+    """Return a search for the fields of conditions that hold: fields of `all` come before fields of
+    `any`, and the object's identity comes last."""
     if isinstance(parsed, FlatList):
         conditions = parsed.conditions
     else:

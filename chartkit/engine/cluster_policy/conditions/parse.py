@@ -64,7 +64,7 @@ class Condition:
 
 
 class Blocks(NamedTuple):
-    """An any/all block. A list that is missing or null is None."""
+    """An any/all block. A missing or null list is None."""
 
     any: tuple[Condition, ...] | None
     all: tuple[Condition, ...] | None

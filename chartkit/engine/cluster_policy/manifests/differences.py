@@ -142,7 +142,7 @@ def path_of(key: str, value: Json) -> tuple[str | int, ...] | None:
 
 
 def leaves(value: Json) -> Mapping[str, Json]:
-    """All values by their paths, without null and what is empty."""
+    """Return all values by their paths, without null and empty values."""
     values: dict[str, Json] = {}
     pending: list[tuple[str, Json]] = [("", value)]
     while pending:

@@ -49,9 +49,9 @@ _PEM: Final = re.compile(r"-----BEGIN CERTIFICATE-----([^-]*)-----END CERTIFICAT
 
 @dataclass(slots=True)
 class _Object:
-    """The object that is judged. bundle: the image with signatures that was named last on the
-    way; ignored: fields that need not be as they were signed; blobs: who verifies; signers: whom
-    the entries named on the way; fields: those that are not as they were signed, as pointers."""
+    """The object that is judged. bundle: the last image with signatures named on the way; ignored:
+    fields that may differ from the signed manifest; blobs: who verifies; signers: whom the entries
+    named on the way; fields: the pointers of fields that differ from the signed manifest."""
 
     body: Body
     domain: str

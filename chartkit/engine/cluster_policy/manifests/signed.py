@@ -49,16 +49,16 @@ class SignatureSet:
 
 @dataclass(frozen=True, slots=True)
 class SignedManifest:
-    """content: what is signed; candidates: the manifests in it that may be an object's."""
+    """content: the signed bytes; candidates: the manifests in it that may match an object."""
 
     content: bytes
     candidates: Sequence[Body]
 
 
 def find_manifest(body: Body, annotations: Mapping[str, str], domain: str) -> SignedManifest:
-    """Looks for an object's signed manifest.
+    """Find an object's signed manifest.
 
-    Raises NoManifest where there is none, EvaluationError for one that cannot be read.
+    Raises NoManifest without one, EvaluationError for one that cannot be read.
     """
     message = annotations.get(f"{domain}/message")
     if message is None:
@@ -101,7 +101,7 @@ def _unpacked(text: str) -> str:
 
 
 def _unzipped(content: bytes) -> bytes:
-    """Return the content unpacked; content that is not gzip stays as it is."""
+    """Return the content unpacked; content that is not gzip is returned unchanged."""
     try:
         with gzip.GzipFile(fileobj=io.BytesIO(content)) as stream:
             unpacked = stream.read(_MOST_BYTES + 1)
@@ -160,7 +160,7 @@ def _documents(content: bytes) -> Sequence[Json]:
 
 
 def _candidates(body: Body, manifests: Sequence[Json]) -> Sequence[Body]:
-    """The manifest of an object's name, or else those of its kind that have most in common."""
+    """Return the manifest with an object's name, or else the most similar ones of its kind."""
     kind = [
         manifest
         for manifest in manifests
@@ -222,11 +222,11 @@ _PGP: Final = "-----BEGIN PGP PUBLIC KEY BLOCK-----"
 
 @dataclass(slots=True)
 class Signers:
-    """The signers named by the entries so far: Kyverno keeps those of earlier entries.
+    """The signers named by the entries so far: Kyverno keeps the signers of earlier entries.
 
     key: as `publicKeys` has it, in PEM or where keys lie; certificate, chain: PEM; subjects,
     issuer: of the last keyless entry. is_key_own, is_certificate_own, is_chain_own: whether the
-    entry that is asked named it, for what stood in one before it is no longer to be had.
+    current entry named it, because values of earlier entries are no longer available.
     """
 
     key: str = ""
@@ -352,7 +352,7 @@ class _Trial:
 
 
 def _decoded(signature: str) -> bytes:
-    """Return the signature decoded; text that is not base64 stays as it is."""
+    """Return the signature decoded; text that is not base64 is returned unchanged."""
     try:
         return decode_base64(signature)
     except Base64Error:

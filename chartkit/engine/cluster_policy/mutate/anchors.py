@@ -1,6 +1,6 @@
 """The part of a patch that is left for one object: its anchors are decided and removed.
 
-The rules are those of Kyverno's `pkg/engine/mutate/patch/strategicPreprocessing.go`.
+The rules follow Kyverno's `pkg/engine/mutate/patch/strategicPreprocessing.go`.
 """
 
 from __future__ import annotations
@@ -115,9 +115,9 @@ def remove_top_anchors(patch: Json) -> None:
 
 
 def remove_anchors(value: Json, is_anchored: bool) -> bool:
-    """Takes them out of a part of a patch; true where nothing of the part is left.
+    """Remove anchors from a part of a patch; true if nothing of the part is left.
 
-    is_anchored: whether it stands under an anchor, so that a scalar is none of the patch.
+    is_anchored: whether it is below an anchor, so that a scalar does not belong to the patch.
     """
     if isinstance(value, dict):
         left = False
@@ -232,7 +232,7 @@ def _check_conditions(
 
 
 def _compared(value: Json) -> Json:
-    """The value as it is compared: scalars are texts."""
+    """The value in the form for comparison: scalars are texts."""
     return value if isinstance(value, dict | list) else scalar_text(value)
 
 

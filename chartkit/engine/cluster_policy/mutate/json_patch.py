@@ -1,7 +1,7 @@
 """`patchesJson6902`: operations as evanphx/json-patch 5 does them with Kyverno's options.
 
-`add` makes what is missing on its way, `remove` of what is not there is no error, and indexes may
-count from the end.
+`add` creates missing containers on its way, `remove` of a missing value is not an error, and
+indexes may count from the end.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def apply_operations(operations: list[Body], resource: Body, work: Workspace) ->
 
 @dataclass(frozen=True, slots=True)
 class _Values:
-    """The values that operations write: each use makes one of its own, which is counted."""
+    """The values that operations write: each use makes its own copy, which is counted."""
 
     budget: Budget
     made: list[Json] = field(default_factory=list)

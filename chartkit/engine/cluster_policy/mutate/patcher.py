@@ -143,7 +143,7 @@ def _wrong_text(value: Json) -> str:
 
 
 def _compiled(body: Body, budget: Budget | None = None) -> Patch | None:
-    """Return a patch; budget: that of the one object which it serves, None for any number."""
+    """Return a patch; budget: the budget of its only object, None for any number of objects."""
     if body.get(MERGE) is None:
         return compile_json_patch(body[JSON_PATCH]) if body.get(JSON_PATCH) else None
     if budget is None:
@@ -275,8 +275,8 @@ def _run(
 def unmet(
     entries: ContextEntries, conditions: Conditions | None, context: Context, place: str = ""
 ) -> Patched | None:
-    """Return why an element or a target is left as it is; None if it is not. place: the field of
-    the policy in messages, with a dot at its end."""
+    """Return why an element or a target is left unchanged; None if it is patched. place: the field
+    of the policy in messages, with a dot at its end."""
     load = f"to {place}context" if place else "context"
     try:
         entries.attach(context)

@@ -104,7 +104,7 @@ _MOST_LISTS: Final = 16
 
 
 class Indexed(NamedTuple):
-    """A list by the keys of its elements, and those of them that are not settled."""
+    """A list by the keys of its elements, and the keys that are not settled."""
 
     source: list[Json]
     elements: dict[Texts, Json]
@@ -126,8 +126,8 @@ class Workspace:
     """The budget of patches, and the object that the last patch left, with its keys sorted.
 
     Containers that a patch is about to change are copied first, so everything else is shared by the
-    object before and after it. shares: whether strategic merges do so, too; unmet: takes the
-    anchors because of which merges do not apply, None where nobody asks.
+    object before and after it. shares: whether strategic merges do so, too; unmet: collects the
+    anchors that keep merges from applying, None if not needed.
     """
 
     __slots__ = (
@@ -182,8 +182,8 @@ class Workspace:
         self._before = []
 
     def keep(self, patched: Json, changed: Iterable[Json], written: Json) -> None:
-        """Takes what a patch made of the object; changed: the containers that it put something
-        into; written: the values that it may have put there."""
+        """Keep the patched object; changed: the containers that the patch wrote into; written: the
+        values that it may have put there."""
         if isinstance(patched, dict):
             self._resource = self._base = patched
             self._before = []
@@ -199,12 +199,12 @@ class Workspace:
         return made
 
     def knows(self, container: Json, schema: Schema | None) -> bool:
-        """Report whether a merge leaves a container as it is."""
+        """Report whether a merge leaves a container unchanged."""
         part = self._parts.get(id(container))
         return part is not None and part[1] == schema
 
     def settle(self, container: Json, schema: Schema | None) -> None:
-        """Takes a container that a merge left as it is."""
+        """Note a container that a merge left unchanged."""
         self._parts[id(container)] = (container, schema)
 
     def indexed(self, source: Json) -> Indexed | None:
@@ -222,7 +222,7 @@ class Patch(Protocol):
     """Makes the patched object, or gives the very same where nothing changes."""
 
     def __call__(self, resource: Body, work: Workspace | None = None, /) -> Json:
-        """Patches a resource, which stays as it is; raises `PatchError` and `BudgetError`.
+        """Patch a resource, which itself stays unchanged; raises `PatchError` and `BudgetError`.
 
         work: the work of all patches of one object, where there are many.
         """

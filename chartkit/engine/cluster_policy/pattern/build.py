@@ -174,7 +174,7 @@ def forbidden_key(path: str, place: tuple[Part, Places] | None = None) -> Failur
 
 
 def combine(failures: Sequence[Failure], path: str) -> Failure:
-    """Those that were skipped, as one."""
+    """Combine skipped failures into one."""
     text = "; ".join(failure.text for failure in failures)
     return Failure(path, text, combined=True, place=failures[0].place)
 
@@ -226,7 +226,7 @@ class Path:
     """The place of a pattern's part: texts with a list index between each two.
 
     steps: its keys, None for an index; is_open: whether all of them are keys that an object may
-    have: wildcards and anchors are none, and end the steps.
+    have: wildcards and anchors are not, and end the steps.
     """
 
     parts: tuple[str, ...] = ("/",)

@@ -1,4 +1,4 @@
-"""Scalars of a pattern, each compiled to a function that tells whether a value matches."""
+"""Scalars of a pattern, each compiled to a function that reports whether a value matches."""
 
 from __future__ import annotations
 
@@ -165,7 +165,7 @@ def _is_zero(value: Json) -> bool:
 
 
 def is_number(value: Json) -> bool:
-    """Report whether a value is a JSON number; a boolean is none."""
+    """Report whether a value is a JSON number; a boolean is not."""
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
@@ -252,7 +252,7 @@ def read_alternatives(pattern: str) -> list[list[str]]:
 
 
 def read_operation(text: str) -> Operation | Range:
-    """Return what one of the texts compares with; a lone operator is a text like any other."""
+    """Return the comparison in a text; a lone operator is an ordinary text."""
     prefix = next((symbol for symbol in _PREFIXES if text.startswith(symbol)), "")
     if len(text) > 1 and prefix:
         return Operation(prefix, text[len(prefix) :].strip(GO_SPACE))

@@ -1,8 +1,8 @@
-"""The checks of the Pod Security Standard "baseline", and those of AppArmor, seccomp and SELinux
+"""The checks of the Pod Security Standard "baseline", and of AppArmor, seccomp and SELinux
 profiles.
 
 Source of the rules: Kubernetes' pod-security-admission, with the lists of field errors that
-Kyverno's copy of it gives. A check takes a pod and says why it forbids it; None: it does not.
+Kyverno's copy of it gives. A check takes a pod and returns why it forbids the pod, or None.
 """
 
 from __future__ import annotations

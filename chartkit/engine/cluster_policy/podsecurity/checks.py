@@ -181,8 +181,8 @@ Wildcards = tuple[Callable[[str], bool], ...]
 class Exclusion:
     """A control that is lifted: for containers of some images, or (no images) for the pod.
 
-    checks: those of the control, as the rule asks for them; field: the only field that is
-    lifted, with `*` for indices; values: wildcards that all bad values must match.
+    checks: the control's checks that the rule selects; field: the only field that is lifted, with
+    `*` for indices; values: wildcards that all bad values must match.
     """
 
     checks: Chosen
@@ -193,7 +193,7 @@ class Exclusion:
     def lift(self, findings: Sequence[Violation], pod: Pod) -> list[Violation]:
         """Return the remaining findings in a pod.
 
-        The checks are run again on what the exclusion speaks of; each field error there takes
+        The checks run again on the parts that the exclusion names; each field error there takes
         away the first of the same field (and container) here, and the last one takes its place.
         """
         seen = (

@@ -74,7 +74,7 @@ class Pod:
     def setting(self, field: str, bad: Callable[[Body], BadValue | None]) -> tuple[FieldError, ...]:
         """Return the errors of a field of every `securityContext`.
 
-        bad: the value that it must not have; None if there is none.
+        bad: the forbidden value, or None.
         """
         values = ((path, name, bad(security)) for path, name, security in self.owners())
         return tuple(
@@ -89,7 +89,7 @@ class Pod:
         return (self.spec.get("os") or {}).get("name") == "windows"
 
     def without_containers(self) -> Pod:
-        """The pod with one container that says nothing, so that its own fields alone count."""
+        """Return the pod with a single empty container, so that only the pod's own fields count."""
         return Pod(
             self.annotations, self.spec, (Container({"name": "fake"}, "spec.containers[0]"),)
         )
@@ -121,7 +121,7 @@ _JOB_TEMPLATE: Final = ("spec", "jobTemplate")
 def read_pod(resource: Resource) -> Pod:
     """The pod of a workload. Raises EvaluationError for other kinds and for wrong types.
 
-    A CronJob's annotations are those of its job template, as Kyverno has it.
+    A CronJob has the annotations of its job template, as in Kyverno.
     """
     kind = resource.kind
     if kind == "Pod":

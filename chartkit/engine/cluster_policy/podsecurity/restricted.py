@@ -80,7 +80,7 @@ def _kept(container: Container) -> FieldError | None:
 
 
 def run_as_non_root(pod: Pod) -> Violation | None:
-    """Every container runs as another user than root, by its own word or the pod's."""
+    """Every container runs as a user other than root, by its own setting or the pod's."""
     errors = pod.setting(
         "runAsNonRoot", lambda security: False if security.get("runAsNonRoot") is False else None
     )

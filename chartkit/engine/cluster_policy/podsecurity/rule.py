@@ -177,7 +177,7 @@ def _control(finding: Violation, image_of: Callable[[str], str]) -> str:
 
 
 def _images(resource: Resource) -> Callable[[str], str]:
-    """The image of a container by its name; the name itself where there is none."""
+    """Return the image of a container by its name; the name itself without an image."""
     try:
         images = extract_images(resource.body)
     except EvaluationError:
@@ -204,8 +204,8 @@ def _record(
     kind: str,
     stages: tuple[Sequence[Violation], Sequence[Violation], Sequence[Violation]],
 ) -> None:
-    """Record the controls that an object violates; stages: all, those that the rule's `exclude`
-    leaves, and those that exceptions leave of them."""
+    """Record the controls that an object violates; stages: all violations, those left by the rule's
+    `exclude`, and those left by exceptions."""
     every, left = stages[0], stages[2]
     names = [{finding.check for finding in findings} for findings in stages]
     for finding in every:

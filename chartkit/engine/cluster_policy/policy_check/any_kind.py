@@ -70,7 +70,7 @@ def _fault(kinds: tuple[str, ...], background: bool, rule: Rule) -> str | None:
 
 
 def _denies_more(rule: Rule) -> bool:
-    """Report whether the old flat list of conditions speaks of more than the object's metadata."""
+    """Report whether the old flat list of conditions refers to more than the object's metadata."""
     conditions: Json = (rule.validate.deny or {}).get("conditions")
     if not isinstance(conditions, list):
         return False

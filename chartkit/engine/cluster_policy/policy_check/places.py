@@ -58,7 +58,7 @@ def fault_place(policy: Policy, fault: str) -> Place:
 
 
 def _rule(policy: Policy, fault: str) -> FieldPath:
-    """Return the path of the rule that a message is about; of the specification without one."""
+    """Return the path of the rule that a message names, else the path of the specification."""
     if path := _RULE_PATH.search(fault):
         return ("spec", "rules", int(path[1]))
     if named := _RULE_NAME.search(fault):
@@ -180,7 +180,8 @@ def _in_queries(policy: Policy, pattern: re.Pattern[str]) -> Iterator[tuple[Fiel
 
 @lru_cache(maxsize=32)
 def _named(text: str, is_query: bool, pattern: re.Pattern[str]) -> Sequence[tuple[str, int]]:
-    """Return what the first group of a pattern matches in the queries of a text, with its place."""
+    """Return the matches of a pattern's first group in the queries of a text, with their
+    offsets."""
     if not is_query and "{{" not in text:
         return ()
     matches = []

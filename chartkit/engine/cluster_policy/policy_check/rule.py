@@ -146,7 +146,7 @@ _FOREACH: Final = "/foreach/"
 
 
 def _element_fault(value: Json, path: str) -> str | None:
-    """A variable that speaks of a foreach's element, outside of any foreach."""
+    """Return the fault of a variable for a foreach's element outside of any foreach."""
     if isinstance(value, str):
         return _element_text_fault(value, path)
     if isinstance(value, dict):
@@ -267,7 +267,7 @@ def _loop_fault(block: Body) -> str | None:
 def pattern_fault(
     pattern: Json, path: str, known: Collection[AnchorKind]
 ) -> tuple[str, str] | None:
-    """The first anchor that is not among those known, its path and what Kyverno says of it."""
+    """Return the path of the first unknown anchor, and Kyverno's message about it."""
     if isinstance(pattern, dict):
         for key, value in pattern.items():
             if fault := _key_fault(key, value, known):

@@ -175,7 +175,7 @@ def _substitution_fault(body: Body, context: Context) -> str | None:
 
 
 def _without_repeats(body: Body) -> Body:
-    """The rule with each text once: what is wrong with a text is where it stands first."""
+    """Return the rule with each text once: a fault is reported at its first occurrence."""
     seen: set[str] = set()
 
     def once(value: Json) -> Json:

@@ -78,8 +78,7 @@ def deprecation(resource: Resource) -> str:
 
 
 def deprecations(policies: Iterable[Resource]) -> Iterator[Diagnostic]:
-    """A note for each kind of kyverno.io among policies, with the number of those that are of
-    it."""
+    """Return a note for each kyverno.io kind among policies, with the number of its policies."""
     of_kinds: dict[str, list[Resource]] = {}
     for resource in policies:
         if text := deprecation(resource):

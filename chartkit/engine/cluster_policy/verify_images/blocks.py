@@ -1,8 +1,8 @@
-"""The entries of `verifyImages`: which images they speak of, and the signers and attestors that
-they require, as requests to a verifier.
+"""The entries of `verifyImages`: the images they match, and the signers and attestors that they
+require, as requests to a verifier.
 
-What an attestor leaves open has the value that Kyverno gives it (`pkg/engine/internal/
-imageverifier.go`, `buildCosignVerifier`)."""
+Settings that an attestor omits have Kyverno's defaults (`pkg/engine/internal/imageverifier.go`,
+`buildCosignVerifier`)."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ _NO_CERTIFICATES: Final = "certificates are required for type Notary"
 
 @dataclass(frozen=True, slots=True)
 class Attestor:
-    """One who signs. place: what follows the entry's path in errors; question: what is asked of
-    an image, which is not named yet."""
+    """A required signer. place: the text after the entry's path in errors; question: the request to
+    verify an image, which is not named yet."""
 
     place: str
     question: VerificationRequest
@@ -128,7 +128,7 @@ def _attestor(entry: Body, base: VerificationRequest) -> Attestor | Unusable:
 
 
 def _overridden(question: VerificationRequest, entry: Body) -> VerificationRequest:
-    """An entry may name a repository and annotations of its own."""
+    """Apply the repository and annotations of an entry."""
     if entry.get("repository"):
         question = replace(question, repository=entry["repository"])
     if entry.get("annotations") is not None:
@@ -217,11 +217,11 @@ class ImageBlock:
         return bool(self.attestors or self.attestations)
 
     def speaks_of(self, image: str) -> bool:
-        """Report whether an image is one of those that the entry names."""
+        """Report whether the entry matches an image."""
         return _matches(self.references, image)
 
     def skips(self, image: str) -> bool:
-        """Report whether an image is one of those that the entry leaves out."""
+        """Report whether the entry skips an image."""
         return _matches(self.skipped, image)
 
 

@@ -1,4 +1,4 @@
-"""A verifyImages rule: what it says of signatures and digests, and what of images as they are."""
+"""A verifyImages rule: verification of signatures and digests, and validation of images."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ class ImagesHandler:
         return context
 
     def __call__(self, context: Context, request: Request) -> RuleResult | None:
-        """Says what is wrong with signatures and digests; None where nothing is asked of them."""
+        """Return the result for signatures and digests; None if the rule requires neither."""
         answers = self._verify(context, request)
         results = [self._answer(*answer) for answer in answers.spoken]
         if not results:
@@ -244,7 +244,7 @@ class ImagesHandler:
         finding: Finding | None,
         answers: _Answers,
     ) -> str:
-        """The digest of an image that is named without one; empty where it is not to be had."""
+        """Return the digest of an image that is named without one; empty if it is unavailable."""
         if finding is not None and finding.digest:
             return finding.digest
         try:
@@ -298,7 +298,7 @@ class ImagesHandler:
             return images_in(self.extract(resource.body))
 
     def _answer(self, status: Status, message: str, image: Image | None = None) -> RuleResult:
-        """Return a result; image: the one that it is about."""
+        """Return a result; image: its image."""
         is_open = status in (Status.FAIL, Status.ERROR)
         fields = (pointer_of(*image.path),) if image is not None and is_open else ()
         rule = self.rule
@@ -336,7 +336,7 @@ def _is_offline(context: Context) -> bool:
 
 
 def _without_conditions(body: Body) -> Body:
-    """Their variables name what is attested, which is not known before."""
+    """Remove the conditions: their variables refer to attested data, which is not available yet."""
     kept = dict(body)
     if body.get("attestations"):
         kept["attestations"] = [{**entry, "conditions": None} for entry in body["attestations"]]

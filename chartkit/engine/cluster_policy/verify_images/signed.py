@@ -62,7 +62,7 @@ raises EvaluationError where the object is not built as the policy says."""
 def compile_extractors(body: Mapping[str, Json]) -> Extract:
     """Return a search for the images of objects of any kind.
 
-    body: `imageExtractors`, by kind; kinds that it does not name have those of their pods.
+    body: `imageExtractors`, by kind; other kinds have the images of their pods.
     """
     by_kind = {kind: [_compile(entry) for entry in listed or ()] for kind, listed in body.items()}
 
@@ -96,8 +96,8 @@ def images_in(found: Mapping[str, Json]) -> Sequence[Image]:
 
 
 def pull_secrets(resource: Body, image: Image) -> tuple[str, ...]:
-    """The Secrets with which an image is pulled, as `namespace/name`: those that the objects on
-    the way to it name."""
+    """Return the pull Secrets of an image, as `namespace/name`: all that objects on the path to it
+    name."""
     namespace = mapping_at(resource, "metadata").get("namespace")
     names: list[str] = []
     value: Json = resource
@@ -221,7 +221,7 @@ class Fault:
 
 @dataclass(frozen=True, slots=True)
 class Verifier:
-    """The verifier of the images of an object. secrets: those that pull its pods' images, as
+    """The verifier of the images of an object. secrets: the pull Secrets of its pods, as
     `namespace/name`."""
 
     source: SignatureSource
@@ -236,7 +236,7 @@ class Verifier:
         return self.source.attestations(self._about(question, image))
 
     def with_secrets(self, credentials: Credentials) -> Credentials:
-        """A policy's credentials, and those of the pods behind them."""
+        """A policy's credentials, followed by the pods' own."""
         if not self.secrets:
             return credentials
         return replace(credentials, secrets=(*credentials.secrets, *self.secrets))

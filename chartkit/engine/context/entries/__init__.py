@@ -78,8 +78,8 @@ def compile_entries(
     """Compiles a `context` list.
 
     policy, rule: the names under which the user's values are looked up; namespace: of a namespaced
-    policy, which its entries may not leave. What is wrong with an entry is found by
-    `check_entries`; here it becomes an error when it is loaded.
+    policy, which its entries may not leave. `check_entries` finds the faults of entries; here a
+    fault becomes an error on loading.
     """
     given = entries if isinstance(entries, list | tuple) else ()
     loaders = tuple(_compile(entry, namespace) for entry in given if isinstance(entry, dict))

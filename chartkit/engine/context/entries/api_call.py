@@ -128,7 +128,7 @@ _STORED = "failed to store data for APICall: "
 class ApiCallLoader(EntryLoader):
     """Loads the answer to a call. A default, as it is, replaces a call that fails.
 
-    At admission (`World.uses_defaults`) that holds for calls that cannot be made, too. Elsewhere
+    At admission (`World.uses_defaults`) it also replaces calls that cannot be made. Elsewhere
     `NoSource` goes up to the rule, past messages and defaults: Kyverno's command line has no entry
     then. With recorded answers, a call without one is left out.
     """
@@ -140,10 +140,10 @@ class ApiCallLoader(EntryLoader):
         self._default = _MISSING if default is None else default
 
     def prepare(self, context: Context) -> bool:
-        """Takes a recorded answer into the context now; False where there is none.
+        """Put a recorded answer into the context now; False without one.
 
-        Raises `EvaluationError` for variables that cannot be had and for a status outside 2xx,
-        even if no expression will ever name the entry: Kyverno's test command does so.
+        Raises `EvaluationError` for unavailable variables and for a status outside 2xx, even if no
+        expression will ever name the entry: Kyverno's test command does so.
         """
         prefix = f"failed to substitute variables in apiCall context entry {quote(self.name)}"
         call = self._resolve(context, prefix)

@@ -35,7 +35,7 @@ class Template:
     __slots__ = ("_resolve", "is_constant", "value")
 
     def __init__(self, value: Json, resolve: Resolve | None) -> None:
-        """value: what is returned where there is nothing to resolve."""
+        """value: the result if there is nothing to resolve."""
         self.value = value
         self._resolve = resolve
         self.is_constant = resolve is None
@@ -49,7 +49,7 @@ class Template:
 
 
 def compile_template(value: Json, path: str = "") -> Template:
-    """A template of a JSON value. Never raises: what is wrong is raised on `resolve`.
+    """Return a template of a JSON value. Never raises: faults are raised on `resolve`.
 
     path: the place of the value in the document it is substituted with, as errors and the
     variable `{{ @ }}` show it (`/spec/containers/0`; empty for the document itself).

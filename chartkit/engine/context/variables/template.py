@@ -1,9 +1,9 @@
 """Policy text with variables, compiled once and resolved for every request.
 
-A value that is one variable and nothing else becomes what the variable gives, whatever its type;
-a text with variables inside becomes a text again. A text that comes out of an embedded variable
-is searched for variables anew, pass after pass, until there are none; what a whole variable gives
-is not, but the texts inside an object or list that it gives are.
+A value that is one variable and nothing else becomes the variable's value, whatever its type; a
+text with variables inside becomes a text again. A text that comes out of an embedded variable is
+searched for variables anew, pass after pass, until there are none; the value of a whole variable is
+not, but the texts inside its object or list are.
 """
 
 from __future__ import annotations
@@ -219,7 +219,7 @@ _Parts = tuple[str, Sequence[tuple[Resolve, Variable, str]]]
 
 
 def _parts(text: str, path: str) -> _Parts:
-    """Return what stands before the first variable of a text, and each with what follows it."""
+    """Return the text before the first variable, and each variable with the text after it."""
     variables = find_variables(text)
     first, *literals = split_text(text, variables)
     lookups = [_lookup(variable.query, path) for variable in variables]

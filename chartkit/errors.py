@@ -135,7 +135,7 @@ def contained(work: Callable[[], T], failed: Callable[[Exception, str], T]) -> T
 
 
 class Reraise:
-    """A block whose errors of some types are raised as another, with words before theirs."""
+    """A block whose errors of some types are raised as another type, with a prefix."""
 
     __slots__ = ("_caught", "_prefix", "_raised")
 

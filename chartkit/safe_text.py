@@ -84,7 +84,7 @@ def markdown_rows(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def markdown_block(lines: Sequence[str]) -> list[str]:
-    """Return lines as a block of code, which none of them ends."""
+    """Return lines as a block of code that none of them can end."""
     longest = max((len(run) for line in lines for run in re.findall("`+", line)), default=0)
     fence = "`" * max(3, longest + 1)
     return [fence, *lines, fence]

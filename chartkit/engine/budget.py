@@ -65,8 +65,8 @@ def check_object(body: Json, name: str) -> None:
 
 
 def _is_small(body: Json) -> bool:
-    """Report whether an object is far below what an API server takes: another writer, five times as
-    fast, needs a sixth of JSON's bytes at least."""
+    """Report whether an object is far below an API server's limit: another writer, five times as
+    fast, needs at least a sixth of JSON's bytes."""
     try:
         return len(marshal.dumps(body, 0)) < MAX_OBJECT // 6
     except ValueError:
@@ -111,7 +111,7 @@ class Budget:
         return problem
 
     def spend(self, steps: int, user: str) -> None:
-        """Counts steps; raises `BudgetError` with the user's name where there are too many."""
+        """Count steps; raises `BudgetError` with the user's name if there are too many."""
         self.steps -= steps
         if self.steps < 0:
             raise self._exceeded(self.whole, MAX_STEPS, "steps", user)
@@ -128,7 +128,7 @@ class Budget:
         self.take(self.visit(value, user), user)
 
     def visit(self, value: Json, user: str) -> int:
-        """Counts that all of a value is looked at; gives its size in bytes.
+        """Count a look at all of a value; return its size in bytes.
 
         A value in many places counts in each: a short expression makes lists that hold one
         another so often that no one could write them. Raises `BudgetError`.

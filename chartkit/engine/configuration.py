@@ -86,7 +86,7 @@ class ResourceFilter:
     def leaves_out(self, kind: GroupVersionKind, namespace: str, name: str) -> bool:
         """Report whether an entry about objects of a kind leaves out requests for one of them.
 
-        name: empty where it is still to be made.
+        name: empty if it is not generated yet.
         """
         if self._namespace(namespace) and self._name(name):
             return True

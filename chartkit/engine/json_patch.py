@@ -87,7 +87,7 @@ def set_field(target: dict[str, Json], name: str, value: Json) -> None:
 
 
 def copied(value: Json) -> Json:
-    """A copy whose objects and lists can be changed, the keys of objects in order."""
+    """Return a copy whose objects and lists can be changed, the keys of objects in order."""
     if isinstance(value, dict):
         return {
             key: copied(member) if isinstance(member, dict | list) else member
@@ -188,11 +188,11 @@ class _NoObject(dict[str, Json]):
 
 
 class Document:
-    """A document that is patched as evanphx/json-patch 5 does it: an object, or a list after a
-    patch has replaced it. All that patches it may raise `PatchError`.
+    """A document that is patched as by evanphx/json-patch 5: an object, or a list after a patch has
+    replaced it. All methods that patch it may raise `PatchError`.
 
-    It shares its containers with the object that it is made of, but for those on the way to what
-    an operation names: these are copied when they are first met, and changed then.
+    It shares its containers with the object that it is made of, except for those on the path of an
+    operation: these are copied before their first change.
     """
 
     __slots__ = ("_original", "_own", "root")
@@ -353,8 +353,8 @@ NO_PLACE: Final = "operation does not apply: doc is missing"
 
 
 def located(found: tuple[Container | None, str], fault: str) -> tuple[Container, str]:
-    """Return the container and the key that a path leads to; raise `PatchError` where it does
-    not."""
+    """Return the container and the key that a path leads to; raise `PatchError` if it is
+    missing."""
     container, key = found
     if container is None:
         raise PatchError(f"{fault}: {MISSING_VALUE}")

@@ -98,8 +98,7 @@ class RunnablePolicy(Protocol):
         ...
 
     def concerns(self, request: Request, /) -> bool:
-        """Report whether it may apply to requests of a kind; false only where it applies to
-        none."""
+        """Report whether it may apply to requests of a kind; false only if it never does."""
         ...
 
     def run_phase(self, run: Run, phase: Phase, results: list[RuleResult], /) -> None:
@@ -169,7 +168,7 @@ class PolicyAttachments:
     names: CustomNames | None = None
 
     def with_bindings(self, found: Iterable[Resource]) -> PolicyAttachments:
-        """These, and the bindings among some objects."""
+        """Return these attachments and the bindings among some objects."""
         return replace(self, bindings=(*self.bindings, *filter(is_binding, found)))
 
 
@@ -177,7 +176,8 @@ NO_ATTACHMENTS: Final = PolicyAttachments()
 
 
 def read_exceptions(found: Iterable[Resource]) -> PolicyAttachments:
-    """The exceptions among some objects; raises CompileError for one that Kyverno refuses."""
+    """Return the exceptions among some objects; raises CompileError for one that Kyverno
+    rejects."""
     old: list[PolicyException] = []
     new: list[CelException] = []
     for resource in filter(is_exception, found):

@@ -305,7 +305,7 @@ class ReadTree(Generic[V]):
         self.size = 0
 
     def find(self, *roots: Body) -> V | None:
-        """Return the result of an evaluation whose reads these objects answer alike."""
+        """Return the result of an evaluation whose reads these objects answer equally."""
         objects = [_together(roots)]
         node = self._root
         while node is not None:

@@ -244,8 +244,8 @@ def _sized(result: RuleResult) -> RuleResult:
 
 
 def _reported(result: RuleResult, scored: bool) -> RuleResult:
-    """Return a result as reports have it: a property may give the message, and a failure of a
-    policy that is not scored is a warning."""
+    """Return a result as in reports: a property may give the message, and a failure of a policy
+    that is not scored is a warning."""
     if result.properties:
         properties = result.properties
         text = properties.get("message") or properties.get(f"{result.status}Message")

@@ -1,4 +1,4 @@
-"""Policies asked about many objects; after the first few of a kind, objects share verdicts."""
+"""Policies that judge many objects; after the first few of a kind, objects share verdicts."""
 
 from __future__ import annotations
 

@@ -110,8 +110,7 @@ class DeletingPolicy(Evaluator):
         return admission(Attributes(request), world)
 
     def speaks_of(self, attributes: Attributes) -> bool:
-        """Report whether the match constraints match an object; they are not asked about plain
-        JSON."""
+        """Report whether the match constraints match an object; plain JSON always matches."""
         return attributes.request.is_json or super().speaks_of(attributes)
 
     def unmatched(self, error: ChartkitError) -> RuleResult:

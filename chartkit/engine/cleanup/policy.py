@@ -287,7 +287,7 @@ class Cleaner(Protocol):
         ...
 
     def evaluate(self, request: Request, world: World = OFFLINE, /) -> RuleResult | None:
-        """Return pass for an object that it deletes; None where it does not match."""
+        """Return pass for an object that it deletes; None without a match."""
         ...
 
     def why(
@@ -378,7 +378,7 @@ _SECONDS: Final = (
 def deletion_time(resource: Resource, created: datetime) -> datetime | None:
     """Return the time at which an object's label has it deleted; None if it has none.
 
-    created: when the object is made, where it does not say so itself. Raises InputError for a
+    created: when the object is created, unless its metadata has the time. Raises InputError for a
     label that Kyverno cannot read, and then nothing is deleted.
     """
     text = labels_of(resource.body).get(LABEL)

@@ -84,8 +84,8 @@ NO_VALUES: Final = UserValues()
 class Admissions:
     """Makes requests of objects, each with the variables that every policy sees.
 
-    policies: their names; namespaces: labels, where the values have none of a namespace;
-    namespace_objects: whole Namespaces, where the values have no such object.
+    policies: their names; namespaces: labels of namespaces without labels in the values;
+    namespace_objects: whole Namespaces that the values lack.
     """
 
     policies: Iterable[str]

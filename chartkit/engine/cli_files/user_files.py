@@ -45,8 +45,7 @@ def decoded(value: Json, shape: str, what: str, location: Location, pointer: str
     """Return a value with the fields' own names and texts in place of scalars.
 
     shape: the name of its type; what: the value's name in messages; pointer: its place below the
-    location. Raises InputError for a field that there is not, and for a list or mapping where there
-    must not be one.
+    location. Raises InputError for an unknown field, and for a misplaced list or mapping.
     """
     return _decoded(value, _types()[shape], what, location, pointer)
 
@@ -228,7 +227,7 @@ _INFO_KEYS: Final = ("username", "uid", "groups", "extra")
 def read_user_info(body: Json, location: Location) -> User:
     """Reads `roles`, `clusterRoles` and `userInfo` (`username`, `uid`, `groups`, `extra`).
 
-    Raises InputError for what they may not hold, and for other keys, which Kyverno refuses too.
+    Raises InputError for invalid values, and for other keys, which Kyverno rejects too.
     """
     if not isinstance(body, dict):
         raise InputError("user info must be a mapping", location)
@@ -280,7 +279,7 @@ _ALWAYS: Final = dict.fromkeys(("image", "resolvedImage", "registry", "repositor
 
 
 def read_context(document: Document) -> UserContext:
-    """Reads a context file's document; raises `InputError` for what it may not hold."""
+    """Read a context file's document; raises `InputError` for invalid contents."""
     body = document.body
     if not isinstance(body, dict) or body.get("kind") != KIND:
         hint = f"write apiVersion: cli.kyverno.io/v1alpha1 and kind: {KIND}"

@@ -185,8 +185,8 @@ class UserApi:
 
 
 def partial_api(bodies: Sequence[Body], custom: CustomNames = UNKNOWN) -> UserApi:
-    """Return an API server that has some objects and may have others; custom: the kinds whose
-    resources it names by their definitions."""
+    """Return an API server that serves only some objects; custom: the kinds whose resources it
+    names by their definitions."""
     configmaps = [body for body in bodies if body.get("kind") == "ConfigMap"]
     api = PartialApi(bodies, custom)
     return UserApi(Cluster(bodies, custom), api, configmaps or None)

@@ -24,7 +24,7 @@ Replacements = tuple[tuple[str, str], ...]
 
 
 def _replacements(template: str, root: str) -> Replacements:
-    """Return where a Pod's fields are in a controller; root: what is before the object."""
+    """Return where a Pod's fields are in a controller; root: the prefix of the object's path."""
     return tuple(
         (f"{root}{what}.{part}", f"{root}{what}.{template}.{part}")
         for part in ("spec", "metadata")
@@ -33,7 +33,7 @@ def _replacements(template: str, root: str) -> Replacements:
 
 
 def controllers(policy: Policy) -> frozenset[str]:
-    """The kinds that this policy's rules are extended to; empty where it is not extended."""
+    """Return the kinds that the policy's rules are extended to; empty without autogen."""
     if next(unextended(policy.rules), None) is not None:
         return frozenset()
     annotation = policy.annotations.get(ANNOTATION)
@@ -173,8 +173,8 @@ def _extend(
     kinds: tuple[str, ...],
     replaced: Callable[[Sequence[str]], bool],
 ) -> Body | None:
-    """The rule for controllers whose Pod stands under `spec.<key>`; None for a rule that has no
-    such form. replaced: whether a filter with these kinds gets the controllers' kinds."""
+    """Return the rule for controllers with the Pod under `spec.<key>`; None for a rule without such
+    a form. replaced: whether a filter with these kinds gets the controllers' kinds."""
     selectors = [_KINDS.get(kind, kind) for kind in kinds]
     action = _extended_action(body, key)
     if action is None:
@@ -250,8 +250,8 @@ def _extended_validate(validate: Body, key: str) -> Body | None:
 
 
 def _rewritten(conditions: Json) -> Json:
-    """Return conditions as they are in a rule for controllers: Kyverno writes it as JSON, which
-    leaves empty lists out, and without any list conditions hold."""
+    """Return conditions as in a rule for controllers: Kyverno writes it as JSON, which omits empty
+    lists, and conditions without any list hold."""
     if not isinstance(conditions, dict):
         return conditions
     return {key: listed for key, listed in conditions.items() if listed != []}

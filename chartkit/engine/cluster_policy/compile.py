@@ -172,8 +172,8 @@ class CompiledPolicy:
     def forms(
         self, kind: GroupVersionKind, subresource: str, phase: Phase
     ) -> Iterator[tuple[Rule, CompiledRule | None]]:
-        """Yield the rules and forms of a phase, in order, as they are for objects of a kind; None:
-        a rule that matches none of them."""
+        """Yield the rules and forms of a phase, in order, for objects of a kind; None for a rule
+        that never matches them."""
         if phase is Phase.VALIDATE:
             rules = rules_for_kind(self.policy, self._extended, kind.kind)
         else:

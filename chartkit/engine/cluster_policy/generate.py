@@ -37,7 +37,7 @@ from chartkit.schemas.kind_selectors import is_version
 
 
 class Store:
-    """A cluster, the object that triggered the rule, and what the rule has made so far."""
+    """A cluster, the trigger of the rule, and the objects that the rule has made so far."""
 
     __slots__ = ("_cluster", "_made", "_trigger", "_updated", "budget", "trigger")
 
@@ -76,9 +76,9 @@ class Store:
                 yield body
 
     def write(self, key: ObjectKey, body: Body) -> None:
-        """Creates an object or writes over one; what the API server alone sets stays.
+        """Create or overwrite an object; fields that only the API server sets stay.
 
-        Raises `BudgetError` for an object that no API server takes.
+        Raises `BudgetError` for an object that no API server accepts.
         """
         check_object(body, "a generated object")
         there = None if key in self._made else self.find(key)
@@ -243,7 +243,7 @@ class Writer:
     synchronize: bool
 
     def write(self, wanted: Wanted, store: Store) -> None:
-        """Makes what a pattern asks for; raises EvaluationError where it cannot be made."""
+        """Generate the objects of a pattern; raises EvaluationError if that fails."""
         if wanted.source is not None:
             self._clone(wanted.source, wanted.target, store)
         elif wanted.clone_list is not None:
@@ -322,7 +322,7 @@ def _finished(data: Body, target: ObjectKey, labels: dict[str, str]) -> Body:
 
 
 def _plain(value: Json) -> Json:
-    """The value as any JSON has it, without the engine's own type of number."""
+    """Return the value as plain JSON, without the engine's own number type."""
     if isinstance(value, dict):
         return {key: _plain(entry) for key, entry in value.items()}
     if isinstance(value, list):
@@ -338,8 +338,8 @@ _HINT = (
 
 
 def unmatched_in_background(policy: Policy) -> Iterator[Diagnostic]:
-    """A warning for each rule whose `synchronize` or `generateExisting` does nothing, as its match
-    names operations."""
+    """Yield a warning for each rule whose `synchronize` or `generateExisting` has no effect because
+    its match names operations."""
     spec = policy.resource.body.get("spec") or {}
     for rule in policy.rules:
         switches = list(_background_switches(rule, spec.get("generateExisting") is True))

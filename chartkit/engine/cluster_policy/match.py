@@ -35,12 +35,12 @@ class Facts:
 
     @cached_property
     def own_name(self) -> str:
-        """The object's name; empty where it is still to be made."""
+        """The object's name; empty if it is not generated yet."""
         return text_of(self._metadata.get("name"))
 
     @cached_property
     def name(self) -> str:
-        """The object's name, or what its name is to be made from."""
+        """The object's name, or its `generateName`."""
         return self.own_name or text_of(self._metadata.get("generateName"))
 
     @cached_property
@@ -63,7 +63,7 @@ def always(_facts: Facts) -> bool:
 
 
 def never(_facts: Facts) -> bool:
-    """The predicate of a rule whose kinds are others."""
+    """The predicate of a rule for other kinds."""
     return False
 
 
@@ -166,8 +166,8 @@ def _bind_filter(
 def filter_checks(
     one: ResourceFilter, role: Role, kind: GroupVersionKind, sub: str
 ) -> Iterator[FilterCheck]:
-    """Yield the checks of a filter for objects of a kind, in their order. What the kind decides is
-    `always` or `never`."""
+    """Yield the checks of a filter for objects of a kind, in their order. A check of the kind alone
+    is `always` or `never`."""
     described = _describes(one)
     if not (one.has_user or described):
         yield FilterCheck("filter", (), never)

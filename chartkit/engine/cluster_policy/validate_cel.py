@@ -84,7 +84,7 @@ def compile_validate_cel(rule: Rule, policy: Policy) -> Handler:
 def _record(
     recorder: Recorder, rule: Rule, request: Request, evaluations: Sequence[Evaluation]
 ) -> None:
-    """Record the conditions and expressions that were evaluated; one without value refuses."""
+    """Record the conditions and expressions that were evaluated; one without value denies."""
     from chartkit.engine.cel_policies.expression_reasons import Expressions, Texts
 
     def locate(path: FieldPath, _text: str, offset: int) -> Location:
@@ -144,8 +144,8 @@ class WebhookConditions:
         return tuple(expression.problem for expression in self._conditions if expression.problem)
 
     def hold(self, attributes: Attributes) -> bool:
-        """Report whether all conditions are true; raises EvaluationError where one cannot be
-        evaluated and none is false, for then an API server refuses the request."""
+        """Report whether all conditions are true; raises EvaluationError if one cannot be evaluated
+        and none is false, because an API server rejects the request then."""
         scope = server_scope(attributes)
         scope["namespaceObject"] = None
         if failures := failed(lambda expression: expression.evaluate(scope), self._conditions):

@@ -101,7 +101,7 @@ def _decisions(
 
 @dataclass(frozen=True, slots=True)
 class _Watch:
-    """A policy asked about an object of a kind."""
+    """A policy whose evaluation of an object of a kind is recorded."""
 
     policy: CompiledPolicy
     kind: GroupVersionKind
@@ -155,8 +155,8 @@ def _unextended(watch: _Watch, rule: Rule, match: Decision) -> Decision | None:
 
 
 class _WatchedRule:
-    """A rule whose run is recorded. compiled: None where the object's kind keeps it from running;
-    decision: what decided its result, None before the run."""
+    """A rule whose run is recorded. compiled: None if the rule does not run for the object's kind;
+    decision: the decision behind its result, None before the run."""
 
     __slots__ = ("_facts", "_sources", "_watch", "compiled", "decision", "rule")
 
@@ -256,7 +256,7 @@ def _of_action(
     own: tuple[Decision, ...],
     parts: tuple[Decision, ...],
 ) -> Decision:
-    """Return the decision of what a rule does; own: the checks that belong to it."""
+    """Return the decision of a rule's action; own: the checks that belong to it."""
     status = result.status
     holds = {Status.PASS: True, Status.FAIL: False, Status.WARN: False}.get(status)
     # Conditions hold where a denial refuses.
@@ -292,8 +292,8 @@ def _of_action(
 def _deciding(
     parts: Sequence[Decision], wanted: bool | None, holds: bool | None
 ) -> Decision | None:
-    """Return the check that decided, the innermost one; wanted: the answer that conditions of a
-    denial have where it refuses."""
+    """Return the innermost check that decided; wanted: the answer of a denial's conditions if it
+    denies."""
     looked_for = wanted if wanted is not None else holds
     for part in parts:
         if part.asked in _BEFORE:
@@ -333,7 +333,7 @@ _ACTIONS: Final[dict[RuleKind, tuple[Asked, tuple[str, ...]]]] = {
 
 @dataclass(frozen=True, slots=True)
 class _WatchedException(BoundException):
-    """An exception whose answer is recorded. match: the decision of its filters."""
+    """An exception whose decision is recorded. match: the decision of its filters."""
 
     sources: Sources
     match: Decision

@@ -156,7 +156,7 @@ class Context:
         self._slots.append(_Slot(loader, self._level))
 
     def set(self, name: str, value: Json) -> None:
-        """Puts a value under a top-level name, in the place of what was there."""
+        """Set or replace the value of a top-level name."""
         self.data[name] = value
 
     def add(self, path: tuple[str, ...], value: Json) -> None:
@@ -182,7 +182,7 @@ class Context:
 
     @contextmanager
     def nested(self) -> Iterator[int]:
-        """Enters a value that came out of a variable; gives how deep that is."""
+        """Enter a value that came out of a variable; return the depth."""
         shared = self._shared
         shared.depth += 1
         try:

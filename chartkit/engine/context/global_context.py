@@ -1,7 +1,7 @@
 """GlobalContextEntry (kyverno.io/v2, v2beta1, v2alpha1): data that every policy may refer to.
 
-What an entry holds comes from what the user gave: the objects that are there, or the recorded
-answer to its call; a service is called where the user allows it.
+An entry's data comes from the user's input: the objects given, or the recorded answer to its call;
+a service is called if the user allows it.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ def is_global_context_entry(resource: Resource) -> bool:
 
 
 def read_global_context_entry(resource: Resource) -> GlobalContextEntry:
-    """Compiles an entry; raises CompileError with everything that Kyverno would refuse in it."""
+    """Compile an entry; raises CompileError with every fault that Kyverno would reject."""
     check_schema(definition_check("GlobalContextEntry"), resource)
     check_served(resource, API_VERSIONS, KINDS)
     spec: Body = resource.body["spec"]

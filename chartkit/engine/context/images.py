@@ -19,7 +19,7 @@ _CONTAINERS = ("initContainers", "containers", "ephemeralContainers")
 
 
 def extract_images(resource: Body) -> dict[str, Json]:
-    """The images of a workload: `{containers: {name: {registry, path, name, tag, …}}}`.
+    """Return the images of a workload: `{containers: {name: {registry, path, name, tag, …}}}`.
 
     Empty for kinds that have no pods. Raises `EvaluationError` for a container without a name and
     for an image that is not a reference.

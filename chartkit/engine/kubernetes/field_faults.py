@@ -1,5 +1,5 @@
-"""Kinds of Kubernetes that an API server of a minor version serves, and fields of theirs that it
-refuses or leaves out of an object.
+"""Kinds of Kubernetes that an API server of a minor version serves, and fields that it rejects or
+drops.
 
 Source: the schemas of Kubernetes 1.25 to 1.37, compared by tools/kind_shapes.py.
 """
@@ -88,10 +88,10 @@ _VARIABLE: Final = "${"
 
 
 class FieldFault(NamedTuple):
-    """A field with a value of the wrong type, or one that its kind does not have.
+    """A field with a value of the wrong type, or a field that is unknown to its kind.
 
     path: keys and indexes; shown: the path as text; problem: as in `is a string, must be a list`;
-    hint: the field that was perhaps meant; is_unknown: whether its kind does not have it.
+    hint: a similar field; is_unknown: whether its kind lacks it.
     """
 
     path: tuple[str | int, ...]

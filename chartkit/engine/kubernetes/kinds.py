@@ -73,7 +73,7 @@ class CustomNames:
         return CustomNames(namespaced, {**self.plurals, **other.plurals})
 
     def plural(self, kind: GroupVersionKind) -> str:
-        """Return the name of a kind in URLs, guessed where it has no definition."""
+        """Return the name of a kind in URLs, guessed without a definition."""
         return self.plurals.get(kind) or resource_name(kind.kind)
 
 
@@ -128,8 +128,9 @@ def resource_name(kind: str) -> str:
 def in_namespace(
     resource: Resource, namespace: str = DEFAULT_NAMESPACE, custom: CustomNames = UNKNOWN
 ) -> Resource:
-    """The object in a namespace, where it is of a namespaced kind and names none itself. An object
-    of a custom kind that is known to be cluster-scoped loses its namespace, as in an API server."""
+    """Return the object in a namespace, if its kind is namespaced and it has no namespace itself.
+    An object of a custom kind that is known to be cluster-scoped loses its namespace, as in an API
+    server."""
     kind = kind_of(resource)
     is_outside = not custom.namespaced.get((kind.group, kind.kind), True)
     if bool(resource.namespace) != is_outside or is_cluster_scoped(kind):

@@ -90,7 +90,7 @@ def _requirement_text(requirement: Requirement) -> str:
 
 
 def selector_problem(selector: LabelSelector) -> str:
-    """Return Kubernetes' message about a selector that it refuses; empty if it accepts it."""
+    """Return Kubernetes' message about an invalid selector; empty for a valid one."""
     for key, value in sorted(selector.labels.items()):
         problem = _requirement_problem(Requirement(key, "In", (value,)))
         if problem:
@@ -217,7 +217,7 @@ class Requirement(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class LabelSelector:
-    """A label selector as Kubernetes has it: every label and every expression must hold."""
+    """A label selector as in Kubernetes: every label and every expression must match."""
 
     labels: Mapping[str, str] = field(default_factory=dict)
     expressions: tuple[Requirement, ...] = ()
@@ -235,10 +235,10 @@ def read_selector(body: Json) -> LabelSelector | None:
 
 
 class LabelMiss(NamedTuple):
-    """A part of a selector that labels do not fit.
+    """A part of a selector that labels do not match.
 
-    path: of the part below the selector; key: of the label, empty for a part that Kubernetes
-    refuses; value: of the label, MISSING for none; text: the reason in one sentence.
+    path: of the part below the selector; key: of the label, empty for an invalid part; value: of
+    the label, MISSING for none; text: the reason in one sentence.
     """
 
     path: FieldPath

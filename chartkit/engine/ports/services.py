@@ -69,7 +69,7 @@ class ServiceAnswer(NamedTuple):
 
     @property
     def is_success(self) -> bool:
-        """Report whether Kyverno takes it for one."""
+        """Report whether Kyverno treats it as a success."""
         return 200 <= self.status < 300 and self.ending is Ending.WHOLE
 
 

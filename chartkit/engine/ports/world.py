@@ -35,7 +35,7 @@ _NO_VALUES: Final[Mapping[str, Json]] = MappingProxyType({})
 
 
 class UnknownEntry(LookupFailed):
-    """None of the GlobalContextEntries has the name."""
+    """No GlobalContextEntry has the name."""
 
 
 class KubernetesApi(Protocol):
@@ -172,7 +172,7 @@ UNASKED: Final[SignatureSource] = _Unasked()
 
 
 class BlobSource(Protocol):
-    """Verifies content that is at hand, without a registry; by default it cannot."""
+    """Verifies local content, without a registry; by default it cannot."""
 
     def verify(self, _content: bytes, _signature: bytes, _key: str, /) -> None:
         """Verify that a public key signed some content, by its SHA-256; key: PEM or `k8s://…`.
@@ -222,7 +222,7 @@ class Recorded(NamedTuple):
 
 
 class Mocks(Protocol):
-    """Values and answers that a user gives in the place of the rest of the world.
+    """Values and answers from a user in place of the rest of the world.
 
     has_recorded: whether there is any recorded answer; then calls are prepared before they are
     needed. values_answer_calls: whether a value under a call's name is its answer.

@@ -238,7 +238,7 @@ class _Entry(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _Days:
-    """The entries of a field of days; restricted: whether none of them names all days."""
+    """The entries of a field of days; restricted: whether no entry covers all days."""
 
     values: frozenset[int]
     specials: tuple[str, ...]

@@ -99,7 +99,7 @@ _DIGEST = re.compile(r"sha256:[a-f0-9]{64}\Z")
 
 @dataclass(frozen=True, slots=True)
 class RegistryReference:
-    """A reference: of tag and digest one is empty; original is the text as it was written."""
+    """A reference: either tag or digest is empty; original is the text as written."""
 
     registry: str
     repository: str

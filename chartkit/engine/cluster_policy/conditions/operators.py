@@ -187,7 +187,7 @@ _SIGNS: dict[str, Holds] = {
 
 
 def compare_numbers(sign: str) -> Prepare:
-    """Orders durations, then quantities, then numbers, then versions, by what the key reads as."""
+    """Prepare a comparison of durations, quantities, numbers or versions, tried in this order."""
     holds = _SIGNS[sign]
 
     def prepare(value: Json) -> Compare:
@@ -370,7 +370,7 @@ def _decide_text(
 
 
 def is_range(text: str) -> bool:
-    """Report whether a text is written `low-high`, and none of the other operators of a pattern."""
+    """Report whether a text is a range `low-high`, without another operator of patterns."""
     operation = read_operation(text)
     return isinstance(operation, Range) and not operation.excludes
 

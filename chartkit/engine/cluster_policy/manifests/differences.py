@@ -76,7 +76,7 @@ _TAG: Final = ":latest"
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """before: in the manifest, after: in the object; None where it is not there."""
+    """before: in the manifest, after: in the object; None if it is absent."""
 
     key: str
     before: Json
@@ -112,7 +112,7 @@ def differences(manifest: Body, body: Body, ignored: Sequence[str]) -> Sequence[
 
 
 def show_differences(found: Sequence[Difference]) -> str:
-    """As Kyverno's messages show them."""
+    """Return differences as in Kyverno's messages."""
     items: Json = [
         {"key": one.key, "values": {"after": one.after, "before": one.before}} for one in found
     ]
@@ -120,7 +120,7 @@ def show_differences(found: Sequence[Difference]) -> str:
 
 
 def path_of(key: str, value: Json) -> tuple[str | int, ...] | None:
-    """Return the path of a difference's key in a document; None where it has none.
+    """Return the path of a difference's key in a document; None without one.
 
     Keys of objects may hold dots themselves.
     """
@@ -166,7 +166,7 @@ def _type(value: Json) -> str:
 
 
 def _typed(value: Json) -> str:
-    """A value among those of another type, as Go's `%s` prints it."""
+    """Return a value of another type as Go's `%s` prints it."""
     kind = _type(value)
     shown = value if kind == "string" else f"%!s({kind}={go_sprint(value)})"
     return f"(type: {kind}) {shown}"
@@ -184,12 +184,12 @@ def _place(key: str) -> str:
 
 
 def _is_default(diff: Difference) -> bool:
-    """An empty text is as good as none."""
+    """Report whether a difference is an empty text, which equals a missing one."""
     return (diff.before is None and diff.after == "") or (diff.after is None and diff.before == "")
 
 
 def _is_same_image(difference: Difference) -> bool:
-    """An image whose name was filled up."""
+    """Report whether an image differs only in a default registry or tag."""
     if not (difference.key.endswith("image") and isinstance(difference.before, str)):
         return False
     return difference.after in (_REGISTRY + difference.before, difference.before + _TAG)

@@ -239,7 +239,7 @@ class Signers:
     is_chain_own: bool = False
 
     def take(self, method: str | None, body: Body) -> None:
-        """Adds what an entry says; body: below its method."""
+        """Add the fields of an entry; body: the part below its method."""
         self.is_key_own = method == "keys"
         self.is_certificate_own = method == "certificates" and bool(body.get("cert"))
         self.is_chain_own = method == "certificates" and bool(body.get("certChain"))

@@ -36,8 +36,8 @@ _OPERATION: Final = 20
 
 
 def apply_operations(operations: list[Body], resource: Body, work: Workspace) -> Json:
-    """The object with checked operations applied to a copy of it; the very same where its text
-    is. Raises `PatchError` and `BudgetError`."""
+    """Return the object with checked operations applied to a copy of it; the same object if its
+    text is unchanged. Raises `PatchError` and `BudgetError`."""
     before = work.opened(resource)
     document = Document(resource, before)
     values = _Values(work.budget)
@@ -65,7 +65,7 @@ class _Values:
         return WRITTEN_NULL if value is None else self.copy(value)
 
     def copy(self, value: Json) -> Json:
-        """A value once more."""
+        """Return a copy of a value."""
         if not isinstance(value, dict | list):
             return value
         self.budget.weigh(value, "a value of a JSON patch")

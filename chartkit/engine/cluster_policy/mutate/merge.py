@@ -53,8 +53,8 @@ _KEY: Final = "$patch"
 
 
 def merge(resource: Body, patch: Json, work: Workspace) -> Json:
-    """The object with the patch merged in; the patch is changed, and so is the object where it is
-    a copy. Raises `PatchError`."""
+    """Return the object with the patch merged in; the patch is changed, and so is the object if it
+    is a copy. Raises `PatchError`."""
     target = work.own(resource) if work.shares else resource
     merged = _walk(target, patch, None, work)
     if is_absent(merged):
@@ -87,7 +87,7 @@ def _part(target: Json, patch: Json, schema: Schema | None, work: Workspace) -> 
 
 
 def _walk(target: Json, patch: Json, schema: Schema | None, work: Workspace) -> Json:
-    """The merged value; MISSING where it goes. A target that is an object is changed."""
+    """Return the merged value; MISSING if it is removed. A target that is an object is changed."""
     if schema is None:
         schema = _own_schema(target) or _own_schema(patch)
     if isinstance(target, dict) and (patch is MISSING or isinstance(patch, dict)):
@@ -262,7 +262,7 @@ def _join_regular(
 
 
 def _indexed(source: Json, keys: Sequence[str]) -> dict[tuple[str, ...], Json] | None:
-    """The elements by their keys; None where one has not all of them, or two have the same."""
+    """Return the elements by their keys; None if one lacks a key, or two have the same keys."""
     elements: dict[tuple[str, ...], Json] = {}
     for element in () if is_absent(source) else source:
         if isinstance(element, dict) is (keys == _SCALARS):
@@ -329,7 +329,7 @@ def _filled(left: tuple[str, ...], right: tuple[str, ...]) -> tuple[str, ...] | 
 def _usable(
     wanted: Sequence[Sequence[str]], texts: Sequence[str], keys: Sequence[str]
 ) -> tuple[list[str], list[str]]:
-    """The keys that any of the elements has, with the texts of one of them."""
+    """Return the keys that any of the elements has, with the texts of one element."""
     present = {key for element in wanted for key, text in zip(keys, element, strict=False) if text}
     if not present:
         return list(keys), list(texts)
@@ -339,7 +339,7 @@ def _usable(
 
 
 def _find(source: Json, keys: Sequence[str], texts: Sequence[str]) -> Json:
-    """The first element with the keys that are not empty."""
+    """Return the first element that matches the non-empty keys."""
     if not isinstance(source, list):
         return MISSING
     keys, texts = _usable([texts], texts, keys)
@@ -358,8 +358,8 @@ def _find(source: Json, keys: Sequence[str], texts: Sequence[str]) -> Json:
 def _set_element(
     content: list[Json], element: Json, keys: Sequence[str], texts: Sequence[str]
 ) -> None:
-    """Puts an element in the place of those with the same keys, or at the end; MISSING takes
-    those away. Empty elements go, and without texts all others go too."""
+    """Replace the elements with the same keys, or append the element; MISSING removes them. Empty
+    elements are dropped, and without texts all others too."""
     objects_only = bool(keys[0] and texts and texts[0])
     kept: list[Json] = []
     is_there = False

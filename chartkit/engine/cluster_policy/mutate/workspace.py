@@ -112,7 +112,7 @@ class Indexed(NamedTuple):
 
 
 def unchanged(before: Json, after: Json) -> bool:
-    """Report whether two containers have the very same members in the same order."""
+    """Report whether two containers have identical members in the same order."""
     if isinstance(before, dict):
         return list(before) == list(after) and all(map(is_, before.values(), after.values()))
     return len(before) == len(after) and all(map(is_, before, after))

@@ -158,17 +158,17 @@ class Failure:
 
 
 def unmet_condition(inner: str, path: str, place: tuple[Part, Places] | None = None) -> Failure:
-    """A `( )` anchor whose key is missing or does not match."""
+    """Return the failure of a `( )` anchor whose key is missing or does not match."""
     return Failure(path, f"{CONDITION_TEXT}: {inner}", AnchorKind.CONDITION, place=place)
 
 
 def unmet_global(inner: str, path: str, place: tuple[Part, Places] | None = None) -> Failure:
-    """A `<( )` anchor that does not match."""
+    """Return the failure of a `<( )` anchor that does not match."""
     return Failure(path, f"{GLOBAL_TEXT}: {inner}", AnchorKind.GLOBAL, place=place)
 
 
 def forbidden_key(path: str, place: tuple[Part, Places] | None = None) -> Failure:
-    """An `X( )` anchor whose key is there."""
+    """Return the failure of an `X( )` anchor whose key is present."""
     text = f"{NEGATION_TEXT}: {path} is not allowed"
     return Failure(path, text, AnchorKind.NEGATION, place=place)
 
@@ -251,7 +251,7 @@ class Path:
         return tuple(next(indices) if step is None else step for step in self.steps)
 
     def at(self, places: Places) -> str:
-        """The path as Kyverno writes it, with a slash at its end."""
+        """Return the path as Kyverno writes it, with a slash at its end."""
         text = self.parts[0]
         if len(self.parts) > 1:
             for step, part in zip(places, self.parts[1:], strict=True):
@@ -271,7 +271,7 @@ class Spot:
     position: tuple[str, ...] = ()
 
     def key(self, key: str, written: str) -> Spot:
-        """The spot of a key; written: as the pattern has it, anchor and all."""
+        """Return the spot of a key; written: as in the pattern, with its anchor."""
         return Spot(self.compile, self.path.child(key), (*self.position, written))
 
     def each(self, index: int) -> Spot:

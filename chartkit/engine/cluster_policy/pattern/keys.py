@@ -161,9 +161,9 @@ ANCHORED: Final[dict[AnchorKind, Callable[[str, Json, Spot], Entry]]] = {
 
 @dataclass(frozen=True, slots=True)
 class Variants:
-    """An object pattern whose label keys hold wildcards, compiled for each set of labels.
+    """An object pattern whose label keys contain wildcards, compiled for each set of labels.
 
-    written, metadata: the key of its `metadata`, anchor and all, and the value.
+    written, metadata: the key of its `metadata`, with its anchor, and the value.
     """
 
     pattern: Body

@@ -217,8 +217,8 @@ def compile_entries(pattern: Body, spot: Spot) -> tuple[Entries, Entries]:
 
 
 def compile_key(written: str, pattern: Json, spot: Spot) -> Entry:
-    """Compile the check of a key. written: the key as the pattern has it, with its anchor; spot:
-    where the object with the key stands."""
+    """Compile the check of a key. written: the key as in the pattern, with its anchor; spot: the
+    spot of the object with the key."""
     anchor = parse_anchor(written)
     # `+( )` is in a validate rule a key like any other.
     if anchor is not None and anchor.kind is not AnchorKind.ADDITION:

@@ -24,7 +24,7 @@ def record_pattern(
     mismatch: Mismatch | None,
     absent: Sequence[tuple[Part, Places]],
 ) -> None:
-    """Record the answer of a pattern; written, above: where it is in the policy; absent: its
+    """Record the decision of a pattern; written, above: its place in the policy; absent: its
     optional parts that the object does not have."""
     if mismatch is None:
         location = recorder.sources.location(written, *above)

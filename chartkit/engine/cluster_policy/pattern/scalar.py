@@ -53,7 +53,7 @@ def compile_operation(text: str) -> Holds:
 
 
 def literal(text: str) -> str | None:
-    """The one text that it holds for; None where it has an operator, a wildcard or a size."""
+    """The only text that matches; None with an operator, a wildcard or a size."""
     operation = read_operation(text)
     if isinstance(operation, Range) or operation.prefix:
         return None
@@ -103,7 +103,7 @@ def _comparison(operation: Operation) -> Holds:
 
 
 def _sizes(operand: str) -> tuple[int | None, Quantity | None]:
-    """Return an operand as a duration and as a quantity, where it can be one."""
+    """Return an operand as a duration and as a quantity, each None if it is not one."""
     if _SIZE.fullmatch(operand) is None:
         return None, None
     from chartkit.go.duration import duration_or_none

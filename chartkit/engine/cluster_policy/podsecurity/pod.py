@@ -95,7 +95,7 @@ class Pod:
         )
 
     def only_containers(self, wanted: Callable[[str], bool]) -> Pod:
-        """The containers whose images are wanted, in a pod that says nothing itself."""
+        """Return the containers with matching images, in a pod without settings of its own."""
         listed = {key: self.spec.get(key) or () for key in CONTAINER_LISTS}
         kept = {
             key: [body for body in bodies if wanted(body.get("image", ""))]
@@ -182,7 +182,7 @@ class FieldError:
 
     @property
     def pattern(self) -> str:
-        """The path with `*` for every number, as `restrictedField` has it."""
+        """The path with `*` for every number, as in `restrictedField`."""
         return _NUMBER.sub("*", self.path)
 
     @property

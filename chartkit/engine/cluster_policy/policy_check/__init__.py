@@ -46,7 +46,7 @@ def _hint(policy: Policy) -> str | None:
 
 
 def policy_fault(policy: Policy, cluster_wide: IsClusterWide = nothing_cluster_wide) -> str | None:
-    """The first thing that is wrong with a policy, in Kyverno's words; None where it is sound."""
+    """Return the first fault of a policy, in Kyverno's words; None if it is sound."""
     rules = all_rules(policy)
     if _may_have_variables(policy, rules):
         from chartkit.engine.cluster_policy.policy_check.variables import variables_fault

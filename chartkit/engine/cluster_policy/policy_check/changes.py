@@ -1,4 +1,4 @@
-"""The checks of what a rule changes or generates."""
+"""The checks of a rule's patches and generated objects."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ _STAND_IN: Final = "kyvernojsonpatchvariable"
 
 
 def patched_paths(rule: Rule) -> Iterable[str]:
-    """Return the paths of a rule's JSON patch; Kyverno reads none of one written in YAML here."""
+    """Return the paths of a rule's JSON patch; Kyverno reads none from a patch written in YAML
+    here."""
     try:
         operations = parse_json((rule.mutate or {}).get("patchesJson6902") or "[]")
     except JsonError:
@@ -31,7 +32,7 @@ def patched_paths(rule: Rule) -> Iterable[str]:
 
 
 def mutate_fault(rule: Rule) -> str | None:
-    """Return the fault of `mutate`, below `spec.rules[n].`; None if there is none."""
+    """Return the fault of `mutate`, below `spec.rules[n].`, if any."""
     mutate = rule.mutate or {}
     merge, patch = mutate.get("patchStrategicMerge") is not None, mutate.get("patchesJson6902")
     if mutate.get("foreach"):
@@ -61,7 +62,7 @@ def _mutate_foreach_fault(blocks: Json, tag: str) -> str | None:
 
 
 def generate_fault(rule: Rule) -> str | None:
-    """Return the fault of `generate`, below `spec.rules[n].`; None if there is none."""
+    """Return the fault of `generate`, below `spec.rules[n].`, if any."""
     generate = rule.generate or {}
     selector = (generate.get("cloneList") or {}).get("selector")
     if selector is not None and has_wildcard(go_json(selector)):
@@ -72,7 +73,7 @@ def generate_fault(rule: Rule) -> str | None:
 
 
 def json_patch_fault(rule: Rule, index: int) -> str | None:
-    """Return the fault of the operations, with text for every variable; None if there is none."""
+    """Return the fault of the operations, with text for every variable, if any."""
     text = (rule.mutate or {}).get("patchesJson6902")
     if not text:
         return None

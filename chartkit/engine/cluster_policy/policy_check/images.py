@@ -1,4 +1,4 @@
-"""The faults of a verifyImages rule's entries that Kyverno's webhook refuses
+"""The faults of verifyImages entries that Kyverno's webhook rejects
 (`api/kyverno/v1/image_verification_types.go`)."""
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _ALGORITHMS: Final = ("", "sha224", "sha256", "sha384", "sha512")
 
 
 def images_fault(index: int, rule: Rule, failure_action: str) -> str | None:
-    """Return the fault of the entries of the rule at an index; None if there is none.
+    """Return the fault of the entries of the rule at an index, if any.
 
     failure_action: the policy's own. An entry without one has the action of the entry before it.
     """

@@ -49,7 +49,7 @@ _QUERY_NAMES: Final = (
 
 
 def fault_place(policy: Policy, fault: str) -> Place:
-    """Return the place of a fault in the policy's document, with a hint; None if there is none."""
+    """Return the place of a fault in the policy's document, with a hint, if it can be found."""
     rule = _rule(policy, fault)
     for pattern, find in _FINDERS.items():
         if named := pattern.search(fault):
@@ -69,7 +69,7 @@ def _rule(policy: Policy, fault: str) -> FieldPath:
 
 
 def _named_path(policy: Policy, rule: FieldPath, fault: str) -> Place:
-    """Return the place of the path in a message, as far as the document has it."""
+    """Return the place of the path in a message, as far as it exists in the document."""
     path = _RULE_PATH.search(fault)
     steps = (*rule, *_STEP.findall(path[2])) if path else rule
     return policy.resource.location.within(pointer_of(*steps) if len(steps) > 1 else ""), None
@@ -171,8 +171,8 @@ def misspelt_requests(policy: Policy) -> Iterator[tuple[Location, str, str]]:
 
 
 def _in_queries(policy: Policy, pattern: re.Pattern[str]) -> Iterator[tuple[FieldPath, int, str]]:
-    """Yield what the first group of a pattern matches in the queries of a policy, with the path of
-    its text and its place in it."""
+    """Yield the matches of a pattern's first group in the queries of a policy, with the path of the
+    text and the offset in it."""
     for path, text in texts_below(policy.resource.body.get("spec"), ("spec",)):
         for name, begin in _named(text, path[-1] == "jmesPath", pattern):
             yield path, begin, name

@@ -1,4 +1,4 @@
-"""The checks of one rule: what it matches, its conditions, context and action."""
+"""The checks of one rule: its match, conditions, context and action."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ def _values_are_text(metadata: dict[str, Json]) -> bool:
 
 
 def rule_fault(index: int, rule: Rule, namespaced: bool) -> str | None:
-    """The first thing that is wrong with the rule at an index; None where it is sound. namespaced:
-    whether it is a Policy's."""
+    """Return the first fault of the rule at an index; None if it is sound. namespaced: whether it
+    belongs to a Policy."""
     path = f"spec.rules[{index}]"
     if rule.mutate:
         from chartkit.engine.cluster_policy.policy_check.changes import json_patch_fault
@@ -186,7 +186,7 @@ def _extractor_fault(rule: Rule) -> str | None:
 
 
 def action_fault(rule: Rule) -> str | None:
-    """Return the fault of a rule's action, below `spec.rules[n].`; None if there is none."""
+    """Return the fault of a rule's action, below `spec.rules[n].`, if any."""
     if rule.kind is RuleKind.VERIFY_IMAGES:
         return None
     if rule.kind not in (RuleKind.MUTATE, RuleKind.MUTATE_EXISTING, RuleKind.GENERATE):
@@ -295,7 +295,8 @@ def _key_fault(key: str, value: Json, kinds: Collection[AnchorKind]) -> str | No
 
 
 def same_kind_fault(rule: Rule) -> str | None:
-    """A rule that would be triggered by what it generates, where its match names kinds directly."""
+    """Return the fault of a rule that its own generated objects trigger, if its match names kinds
+    directly."""
     kind = (rule.generate or {}).get("kind") or ""
     if kind in rule.match.direct.kinds:
         return "generation kind and match resource kind should not be the same"

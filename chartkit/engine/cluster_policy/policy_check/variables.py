@@ -194,7 +194,7 @@ def _without_repeats(body: Body) -> Body:
 
 
 def _without_attestations(body: Body) -> Body:
-    """The rule without the conditions of attestations, whose variables only a signature has."""
+    """Return the rule without conditions of attestations, whose variables come from a signature."""
     images = body.get("verifyImages")
     if not images:
         return body

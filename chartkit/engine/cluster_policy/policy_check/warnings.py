@@ -1,6 +1,6 @@
 """Kyverno's warnings about a policy that it accepts, in its words (`Validate` of
-`pkg/validation/policy`), settings that it accepts in silence though they have no effect, and what
-its webhook refuses but its command line does not."""
+`pkg/validation/policy`), settings without effect that it accepts silently, and faults that its
+webhook rejects but its command line accepts."""
 
 from __future__ import annotations
 
@@ -175,7 +175,7 @@ def _kind(selector: str) -> str:
 
 
 def _subresources(rule: Rule, matched: tuple[str, ...]) -> Iterator[_Warning]:
-    """Return warnings for a rule that looks at changes of subresources and matches none of them."""
+    """Return warnings for a rule that checks changes of subresources but matches none."""
     kinds = [*matched, *(rule.exclude.kinds if rule.exclude else ())]
     judged: list[Body] = [_judged(rule.body.get("validate") or {})]
     judged += [_judged(image.get("validate") or {}) for image in rule.verify_images]
@@ -248,7 +248,7 @@ _HINT: Final = "Kyverno's webhook refuses the policy when it is created: a clust
 def webhook_refusals(
     policy: Policy, cluster_wide: IsClusterWide, problems: Sequence[str], rule_id: str
 ) -> Iterator[Diagnostic]:
-    """Yield a warning, in Kyverno's words, for each reason to refuse a policy; problems: why its
+    """Yield a warning, in Kyverno's words, for each reason to reject a policy; problems: why its
     webhook's match conditions do not compile."""
     for path, text in _faults(policy, cluster_wide, problems):
         location = policy.resource.location.within(pointer_of(*path))

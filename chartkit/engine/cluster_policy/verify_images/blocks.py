@@ -84,14 +84,15 @@ def base_question(block: Body) -> VerificationRequest:
 
 
 def signing_set(body: Body, base: VerificationRequest, path: str) -> AttestorSet:
-    """A set whose attestors sign an image; path: where it stands, as errors show it."""
+    """Return a set whose attestors sign an image; path: its place as in errors."""
     entries = expanded(body.get("entries") or ())
     read = [_entry(entry, base, f"{path}.entries[{at}]") for at, entry in enumerate(entries)]
     return AttestorSet(_required(body, entries), tuple(read))
 
 
 def attesting_set(body: Body, base: VerificationRequest) -> AttestingSet:
-    """A set whose attestors attest of an image: neither several keys nor nested sets are seen."""
+    """Return a set whose attestors attest an image: several keys and nested sets are not
+    supported."""
     entries: list[Body] = body.get("entries") or []
     read = [_attestor(entry, replace(base, ignores_sct=True)) for entry in entries]
     return AttestingSet(_required(body, entries), tuple(read))
@@ -281,8 +282,8 @@ def _validation(body: Body) -> Callable[[Context], Checked] | None:
 
 
 def converted(body: Body) -> Body:
-    """An entry with the older `image`, `key` and `issuer` as one attestor. As by Kyverno,
-    attestations get none of it."""
+    """An entry with the older `image`, `key` and `issuer` as one attestor. As in Kyverno,
+    attestations are not affected."""
     image, key, issuer = (body.get(name) or "" for name in ("image", "key", "issuer"))
     if not (image or key or issuer):
         return body

@@ -91,7 +91,7 @@ class ImagesHandler:
 
     @property
     def validates(self) -> bool:
-        """Report whether any entry asks something of the images as they are."""
+        """Report whether any entry validates the images."""
         return any(block.verifies_digest or block.required for block in self.blocks)
 
     def concerns(self, request: Request) -> bool:
@@ -128,8 +128,7 @@ class ImagesHandler:
         )
 
     def validate(self, context: Context, request: Request) -> RuleResult | None:
-        """Judge the images as they are; None where that takes a signature that could not be
-        verified."""
+        """Validate the images; None if that depends on a signature that could not be verified."""
         is_open = False
         standing: Mapping[str, Standing] = {}
         if _is_offline(context):
@@ -283,7 +282,7 @@ class ImagesHandler:
             return read_blocks([_with_conditions(*pair) for pair in pairs])
 
     def _matching(self, budget: Budget, request: Request) -> Sequence[Image]:
-        """An image stands there once for each entry that names it, as Kyverno has it."""
+        """Return the matching images: one that several entries match is repeated, as in Kyverno."""
         images = self._images(request)
         budget.spend(len(self.blocks) * len(images), _COMPARED)
         return [
@@ -346,7 +345,7 @@ def _without_conditions(body: Body) -> Body:
 
 
 def _with_conditions(body: Body, written: Body) -> Body:
-    """An entry whose variables were replaced, with the conditions as they were written."""
+    """Return an entry whose variables were replaced, with the conditions as written."""
     kept = dict(body)
     if written.get("attestations"):
         pairs = zip(body["attestations"], written["attestations"], strict=True)

@@ -82,7 +82,7 @@ def compile_extractors(body: Mapping[str, Json]) -> Extract:
 
 
 def images_in(found: Mapping[str, Json]) -> Sequence[Image]:
-    """The images that were found, in order."""
+    """Return the images that were found, in order."""
     return [
         Image(
             member["reference"],
@@ -154,7 +154,7 @@ def recorded_status(resource: Body, policy: str, rule: str, image: str) -> str:
 
 
 def with_record(resource: Body, policy: str, rule: str, images: Mapping[str, str]) -> Body:
-    """The object with what a rule found out of its images; what other rules wrote stays.
+    """Return the object with a rule's findings about its images; records of other rules stay.
 
     images: `pass`, `skip` or `fail` by the whole reference.
     """
@@ -178,7 +178,7 @@ def _annotations(resource: Body) -> Body:
 
 
 def _read(text: Json) -> Json:
-    """A record that cannot be read is written anew."""
+    """Read a record; one that cannot be read is replaced."""
     try:
         return json.loads(text, parse_constant=_refuse) if isinstance(text, str) else None
     except (ValueError, RecursionError):

@@ -59,7 +59,7 @@ class EntryLoader(Loader):
         return self._named.matches(query)
 
     def text(self, key: str) -> str:
-        """A text of the entry's body; empty where it is missing."""
+        """Return a text of the entry's body; empty if it is missing."""
         value = self.body.get(key)
         return text_of(value)
 
@@ -110,7 +110,7 @@ def stored(value: Json, context: Context, failure: str) -> Json:
 
 
 def no_text(value: Json) -> str:
-    """Return Go's words for a value where a text is taken for granted."""
+    """Return Go's words for a value in place of the expected text."""
     return f"interface conversion: interface {{}} is {held_type(value)}, not string"
 
 
@@ -208,7 +208,7 @@ class GlobalReferenceLoader(EntryLoader):
 
 
 class ImageRegistryLoader(EntryLoader):
-    """Loads what a registry knows of an image."""
+    """Loads a registry's data about an image."""
 
     def compile(self) -> None:
         self._reference = self.template("reference")
@@ -250,8 +250,8 @@ class ImageRegistryLoader(EntryLoader):
 class VariableLoader(EntryLoader):
     """Loads a variable. A default replaces a path that fails or finds null.
 
-    Where a value is given as well, the path is applied to it, and null found there is an error.
-    A default that cannot be substituted is an error even where it is not needed.
+    Where a value is given as well, the path is applied to it, and null found there is an error. A
+    default that cannot be substituted is an error even if it is not needed.
     """
 
     replaces = True

@@ -32,8 +32,8 @@ _SPACE = " \t\n\v\f\r\x85\xa0"
 class Variable(NamedTuple):
     """One `{{ }}`: its place in the text (without the character before it) and what it asks.
 
-    query: the text between the braces, every doubled brace and outer space removed;
-    shallow: written `{{- query }}`, so what it gives is not searched for variables again.
+    query: the text between the braces, every doubled brace and outer space removed; shallow:
+    written `{{- query }}`, so its value is not searched for variables again.
     """
 
     start: int
@@ -143,7 +143,7 @@ _MISSING = object()
 
 
 def resolve_references(document: Json) -> Json:
-    """The document with its references replaced; itself where it has none.
+    """Return the document with its references replaced; the same document without any.
 
     Raises `UnresolvedReferenceError` at the first reference that cannot be resolved.
     """

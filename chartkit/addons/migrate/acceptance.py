@@ -82,9 +82,9 @@ def with_connections(legacy: Resource) -> Resource:
 
 def _by_subresource(value: Json, *, is_kind: bool = False) -> Json:
     if isinstance(value, dict):
-        return {key: _by_subresource(each, is_kind=key == "kinds") for key, each in value.items()}
+        return {key: _by_subresource(item, is_kind=key == "kinds") for key, item in value.items()}
     if isinstance(value, list):
-        return [_by_subresource(each, is_kind=is_kind) for each in value]
+        return [_by_subresource(item, is_kind=is_kind) for item in value]
     return _CONNECTIONS.get(value, value) if is_kind and isinstance(value, str) else value
 
 

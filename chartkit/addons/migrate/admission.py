@@ -84,22 +84,22 @@ def admission_policies(body: Body, target: Target) -> list[Body]:
     rewrite = mutations_rewritten if policy.kind is CelKind.MUTATING else None
     if of_templates(policy) is not None:
         raise NotConvertible("an API server cannot look for Pod templates in custom workloads")
-    found: list[Body] = []
+    policies: list[Body] = []
     for name, spec in [
         (policy.name, policy.spec),
         *((_name(policy, cel_policy), cel_policy.spec) for cel_policy in extended(policy, rewrite)),
     ]:
-        found += _bound({**body, "spec": spec}, name, target)
-    for each in found:
-        if each["kind"] not in _NATIVE.values():
+        policies += _bound({**body, "spec": spec}, name, target)
+    for native in policies:
+        if native["kind"] not in _NATIVE.values():
             continue
         try:
-            faults = refused_by_server(read_cel_policy(Resource(each)))
+            faults = refused_by_server(read_cel_policy(Resource(native)))
         except CompileError as error:
             raise NotConvertible(f"an API server would refuse it: {error.message}") from None
         if faults:
             raise NotConvertible(f"an API server would refuse it: {faults[0].message}")
-    return found
+    return policies
 
 
 def _name(policy: CelPolicy, extension: CelPolicy) -> str:
@@ -140,11 +140,11 @@ def _bound(body: Body, name: str, target: Target) -> Iterator[Body]:
 def changes_of(body: Body) -> tuple[str, ...]:
     """Return the changes of behaviour of a policy that becomes one of Kubernetes."""
     spec: Body = body["spec"]
-    found = [EVERYWHERE]
+    changes = [EVERYWHERE]
     seconds = (spec.get("webhookConfiguration") or {}).get("timeoutSeconds")
     if seconds:
-        found.append(f"there is no webhook, and so no timeout of {seconds} seconds")
+        changes.append(f"there is no webhook, and so no timeout of {seconds} seconds")
     background: Body = (spec.get("evaluation") or {}).get("background") or {}
     if background.get("enabled") is False:
-        found.append(REPORTED)
-    return tuple(found)
+        changes.append(REPORTED)
+    return tuple(changes)

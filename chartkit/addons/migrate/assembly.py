@@ -73,8 +73,8 @@ def by_action(policy: Policy, rule: Rule, converted: ConvertedRule) -> list[Made
     base = (own.failure_action or policy.failure_action).capitalize()
     if rule.verify_images:
         named = [image.get("failureAction") for image in rule.verify_images]
-        base = next((each.capitalize() for each in named if each), base)
-    different = [each for each in overrides if each.action.capitalize() != base]
+        base = next((action.capitalize() for action in named if action), base)
+    different = [action for action in overrides if action.action.capitalize() != base]
     if not different:
         return [Made(rule, converted, base)]
     if any(action_override.namespace_selector is not None for action_override in overrides):
@@ -103,12 +103,12 @@ def assemble(
     """Return the new policies, each with the rules that it took over; others: names that other
     policies have, which no new one gets."""
     groups: list[list[Made]] = []
-    for each in made:
-        group = next((group for group in groups if _belongs(policy, each, group)), None)
+    for part in made:
+        group = next((group for group in groups if _belongs(policy, part, group)), None)
         if group is None:
-            groups.append([each])
+            groups.append([part])
         else:
-            group.append(each)
+            group.append(part)
     counts: dict[tuple[CelKind, bool], int] = {}
     for group in groups:
         key = group[0].converted.kind, group[0].base
@@ -129,34 +129,34 @@ def assemble(
     return documents
 
 
-def _belongs(policy: Policy, one: Made, group: Sequence[Made]) -> bool:
+def _belongs(policy: Policy, rule: Made, group: Sequence[Made]) -> bool:
     first = group[0]
-    own = [(variable.name, variable.expression) for variable in one.converted.variables]
+    own = [(variable.name, variable.expression) for variable in rule.converted.variables]
     named = {each.name: each.expression for other in group for each in other.converted.variables}
     return (
-        one.converted.kind in _LISTS
-        and one.converted.kind is first.converted.kind
-        and _independent(one)
+        rule.converted.kind in _LISTS
+        and rule.converted.kind is first.converted.kind
+        and _independent(rule)
         and _independent(first)
-        and (one.action, one.where) == (first.action, first.where)
-        and one.excepted == first.excepted
-        and one.converted.scope == first.converted.scope
-        and one.converted.conditions == first.converted.conditions
-        and one.converted.background is first.converted.background
-        and _controllers(policy, one) == _controllers(policy, first)
-        and _settings(one) == _settings(first)
+        and (rule.action, rule.where) == (first.action, first.where)
+        and rule.excepted == first.excepted
+        and rule.converted.scope == first.converted.scope
+        and rule.converted.conditions == first.converted.conditions
+        and rule.converted.background is first.converted.background
+        and _controllers(policy, rule) == _controllers(policy, first)
+        and _settings(rule) == _settings(first)
         and all(named.get(name, expression) == expression for name, expression in own)
     )
 
 
-def _independent(one: Made) -> bool:
+def _independent(rule: Made) -> bool:
     """Report whether nothing in a rule can keep another one's objects from being generated."""
-    return one.converted.kind is not CelKind.GENERATING or not one.converted.may_fail
+    return rule.converted.kind is not CelKind.GENERATING or not rule.converted.may_fail
 
 
-def _settings(one: Made) -> Body:
-    list_ = _LISTS.get(one.converted.kind)
-    return {key: value for key, value in one.converted.spec.items() if key != list_}
+def _settings(rule: Made) -> Body:
+    list_ = _LISTS.get(rule.converted.kind)
+    return {key: value for key, value in rule.converted.spec.items() if key != list_}
 
 
 def _name(policy: str, rule: str, made: Made) -> str:
@@ -167,8 +167,8 @@ def _name(policy: str, rule: str, made: Made) -> str:
 
 def _is_of_another(name: str, policy: str, others: Collection[str]) -> bool:
     """Report whether another policy has a name, or a rule of it may get it."""
-    longer = (each for each in others if each.startswith(f"{policy}-"))
-    return any(name == each or name.startswith(f"{each}-") for each in longer)
+    longer = (other for other in others if other.startswith(f"{policy}-"))
+    return any(name == longer_name or name.startswith(f"{longer_name}-") for longer_name in longer)
 
 
 def _document(policy: Policy, group: Sequence[Made], name: str) -> Body:
@@ -189,14 +189,14 @@ def _document(policy: Policy, group: Sequence[Made], name: str) -> Body:
     conditions = _conditions(policy, first)
     if conditions:
         spec["matchConditions"] = conditions
-    variables = {each.name: each.expression for one in group for each in one.converted.variables}
+    variables = {each.name: each.expression for part in group for each in part.converted.variables}
     if variables:
         spec["variables"] = [
             {"name": name, "expression": text(expr)} for name, expr in variables.items()
         ]
     for key, value in converted.spec.items():
         if key == _LISTS.get(converted.kind):
-            value = [each for one in group for each in one.converted.spec[key]]
+            value = [item for part in group for item in part.converted.spec[key]]
         if key != "evaluation":
             spec[key] = printed(value)
     return {
@@ -290,7 +290,7 @@ _TREES: Final = Expr.__args__ if hasattr(Expr, "__args__") else ()
 def printed(value: Json) -> Any:
     """Return a value with every tree in it printed."""
     if isinstance(value, Mapping):
-        return {key: printed(each) for key, each in value.items()}
+        return {key: printed(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [printed(each) for each in value]
+        return [printed(item) for item in value]
     return text(value) if isinstance(value, _TREES) else value

@@ -100,7 +100,7 @@ def blocks_hold(blocks: Blocks, names: Names, preceding: Iterable[Condition] = (
 
 
 def _together(blocks: Blocks, names: Names, preceding: Iterable[Condition]) -> Expr:
-    one, every = _distinct(blocks.any or ()), _distinct(blocks.all or ())
+    any_of, every = _distinct(blocks.any or ()), _distinct(blocks.all or ())
     if any(_may_fail(condition, names) for condition in preceding):
         names.note(FAILING_CONDITIONS)
     together = _in_order(every, names, True)
@@ -109,8 +109,8 @@ def _together(blocks: Blocks, names: Names, preceding: Iterable[Condition]) -> E
     if any(_may_fail(condition, names) for condition in every):
         # Kyverno evaluates these even where none of the others holds.
         names.note(FAILING_CONDITIONS)
-    of_one = _in_order(one, names, False)
-    if any(_may_fail(condition, names) for condition in one) and every:
+    of_one = _in_order(any_of, names, False)
+    if any(_may_fail(condition, names) for condition in any_of) and every:
         return cel.conditional(of_one, together, cel.FALSE)
     return conjunction(of_one, together)
 
@@ -118,16 +118,16 @@ def _together(blocks: Blocks, names: Names, preceding: Iterable[Condition]) -> E
 def _in_order(conditions: Sequence[Condition], names: Names, every: bool) -> Expr:
     """Report whether conditions hold, every one or any, of which the first that decides ends the
     search: what may fail stands in a conditional, for && and || hide errors."""
-    found = cel.literal(every)
+    rest = cel.literal(every)
     for at, condition in enumerate(reversed(conditions)):
         held = condition_holds(condition, names)
         if not at or not _may_fail(condition, names) or held in (cel.TRUE, cel.FALSE):
-            found = conjunction(held, found) if every else disjunction(held, found)
+            rest = conjunction(held, rest) if every else disjunction(held, rest)
         elif every:
-            found = cel.conditional(held, found, cel.FALSE)
+            rest = cel.conditional(held, rest, cel.FALSE)
         else:
-            found = cel.conditional(held, cel.TRUE, found)
-    return found
+            rest = cel.conditional(held, cel.TRUE, rest)
+    return rest
 
 
 def may_fail(body: Json, names: Names) -> bool:
@@ -145,7 +145,7 @@ def _distinct(conditions: Iterable[Condition]) -> list[Condition]:
 
 def _may_fail(condition: Condition, names: Names) -> bool:
     """Report whether a condition is an error where what it names is not there."""
-    terms = (term_of(each, names) for each in (condition.key, condition.value))
+    terms = (term_of(side, names) for side in (condition.key, condition.value))
     return any(is_error(term, names) for term in terms)
 
 
@@ -162,7 +162,7 @@ def is_error(term: Term, names: Names) -> bool:
             return is_error(first, names) or is_error(second, names)
         case _:
             return False
-    return any(count(expression, Ident(each)) for each in (*_OTHERS, *names.others))
+    return any(count(expression, Ident(name)) for name in (*_OTHERS, *names.others))
 
 
 def condition_holds(condition: Condition, names: Names) -> Expr:
@@ -193,7 +193,7 @@ def _loops(key: Term) -> frozenset[str]:
     """Return the variables of the loops in which a key is compared with values."""
     match key:
         case Stream():
-            return frozenset(each.variable for each in key.generators)
+            return frozenset(generator.variable for generator in key.generators)
         case Choice(_, first, second):
             return _loops(first) | _loops(second)
     return frozenset(("item",)) if _is_list(key) else frozenset()
@@ -210,7 +210,7 @@ def _held(operator: str, test: Test, key: Term, value: Term) -> Expr:
             return first if second == of_empty else either(key.holds, first, second)
         return either(key.holds, first, second)
     if isinstance(value, Choice):
-        return value.of_each(lambda each: _held(operator, test, key, each))
+        return value.of_each(lambda element: _held(operator, test, key, element))
     if isinstance(key, Constant) and isinstance(value, Constant):
         return _of_constants(operator, key.value, value.value)
     if key == _NULL:
@@ -301,7 +301,7 @@ def _range(text: str) -> Callable[[Place], Expr] | None:
     def test(place: Place) -> Expr:
         if place.type not in ("int", "double"):
             raise NotConvertible("a range is compared with a value that is not a number")
-        least, most = (float(each) if place.type == "double" else int(each) for each in (low, high))
+        least, most = (float(end) if place.type == "double" else int(end) for end in (low, high))
         return conjunction(
             cel.compare(">=", place.value, least), cel.compare("<=", place.value, most)
         )
@@ -342,11 +342,11 @@ def _text(place: Place) -> Expr:
 
 def _written(list_: Place, elements: Sequence[Expr]) -> Callable[[Place], Expr]:
     """Return the test whether a value is among constants, and values that are computed."""
-    bare = [each.args[0] if _is_dyn(each) else each for each in elements]
-    constants = [each.value for each in bare if isinstance(each, Literal)]
-    plain = all(isinstance(each, str) and not has_wildcard(each) for each in constants)
+    bare = [element.args[0] if _is_dyn(element) else element for element in elements]
+    constants = [element.value for element in bare if isinstance(element, Literal)]
+    plain = all(isinstance(constant, str) and not has_wildcard(constant) for constant in constants)
     others = [
-        each for each, one in zip(elements, bare, strict=True) if not isinstance(one, Literal)
+        element for element, one in zip(elements, bare, strict=True) if not isinstance(one, Literal)
     ]
 
     def test(place: Place) -> Expr:
@@ -403,8 +403,8 @@ def _in(*, every: bool, negated: bool) -> Test:
                 tests = [cel.negate(member(k)) if negated else member(k) for k in keys]
                 return conjunction(*tests) if every else disjunction(*tests)
             case Constant(scalar):
-                found = _constant_in(value)(scalar)
-                return cel.negate(found) if negated else found
+                is_in = _constant_in(value)(scalar)
+                return cel.negate(is_in) if negated else is_in
             case Value(place) if place.is_list:
                 type_, path = place.type.removeprefix("[]"), f"{place.path}[]"
                 inner = _member(value)(Place(cel.ident("item"), (), type_, path))
@@ -442,7 +442,7 @@ def _listed(test: Test, *, negated: bool = False) -> Test:
         if _is_list(key) and isinstance(value, Constant):
             if type_of(key) != f"[]{TEXT}":
                 raise NotConvertible("In and NotIn of a list of values that might not be strings")
-            if not all(isinstance(each, str) for each in value.value):
+            if not all(isinstance(item, str) for item in value.value):
                 return cel.FALSE
             if any(map(has_wildcard, value.value)):
                 raise NotConvertible("In and NotIn of a list and texts with wildcards")

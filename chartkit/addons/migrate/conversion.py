@@ -128,8 +128,8 @@ class Conversion:
     def remarked(self, remarks: Sequence[str]) -> Conversion:
         """Return the conversion with remarks on each rule that converts."""
         outcomes = (
-            replace(each, remarks=(*remarks, *each.remarks)) if each.converted else each
-            for each in self.outcomes
+            replace(outcome, remarks=(*remarks, *outcome.remarks)) if outcome.converted else outcome
+            for outcome in self.outcomes
         )
         return replace(self, outcomes=tuple(outcomes)) if remarks else self
 

@@ -99,20 +99,20 @@ class Batch:
     ) -> None:
         """names: those of further policies, each with its namespace."""
         resources = list(resources)
-        named_policies = (each for each in resources if each.kind in POLICY_KINDS)
+        named_policies = (resource for resource in resources if resource.kind in POLICY_KINDS)
         self._names = frozenset(names) | {(one.namespace, one.name) for one in named_policies}
         self._target = target
         self._exceptions: list[PolicyException] = []
         self._takeovers: dict[str, Takeover] = {}
-        written = [each for each in resources if each.kind == EXCEPTION]
+        written = [resource for resource in resources if resource.kind == EXCEPTION]
         for resource in written:
             with suppress(CompileError):
                 self._exceptions.append(read_exception(resource))
         named = {entry.policy for exception in self._exceptions for entry in exception.excepted}
         self._policies = {
-            policy_key(each): each
-            for each in resources
-            if each.kind in POLICY_KINDS and policy_key(each) in named
+            policy_key(policy): policy
+            for policy in resources
+            if policy.kind in POLICY_KINDS and policy_key(policy) in named
         }
         self._together = (*written, *self._policies.values())
 
@@ -235,15 +235,15 @@ class Batch:
         names = [
             f"{body['kind']}/{body['metadata']['name']}"
             for body, took in documents
-            if any(each.rule is rule for each in took) and "policyName" not in body["spec"]
+            if any(part.rule is rule for part in took) and "policyName" not in body["spec"]
         ]
-        said = [change for each in parts for change in each.converted.changes]
+        said = [change for part in parts for change in part.converted.changes]
         properties = [PROPERTIES] if rule.body.get("reportProperties") else []
-        assumed = {path: kind for each in parts for path, kind in each.converted.assumed.items()}
+        assumed = {path: kind for part in parts for path, kind in part.converted.assumed.items()}
         drops = DELETIONS in said and not self._target.keeps_deletions
         quiet = REMARKS | {DELETIONS} if drops else REMARKS
         changes = dict.fromkeys(each for each in (*said, *properties, *more) if each not in quiet)
-        remarks = dict.fromkeys(each for each in said if each in REMARKS)
+        remarks = dict.fromkeys(change for change in said if change in REMARKS)
         return RuleOutcome(
             rule.name,
             type_of(rule.body),
@@ -269,16 +269,16 @@ class Batch:
         others = frozenset(named) - {policy.name}
         faulty: dict[int, NotConvertible] = {}
         while True:
-            made = [each for at, some in parts.items() if at not in faulty for each in some]
+            made = [part for at, some in parts.items() if at not in faulty for part in some]
             documents, said = self._targeted(assemble(policy, made, others))
-            refused = [each for each in documents if refusal([each[0]])]
+            refused = [document for document in documents if refusal([document[0]])]
             if not refused:
                 return documents, said, faulty
             suspects = [
                 at
                 for at, some in parts.items()
                 if any(
-                    one.rule is each.rule for _, took in refused for one in took for each in some
+                    part.rule is each.rule for _, took in refused for part in took for each in some
                 )
             ]
             for at in suspects:
@@ -299,16 +299,16 @@ class Batch:
         said: dict[str, list[str]] = {}
         for body, took in documents:
             bodies, notes = self._native(body, took)
-            found += ((each, took) for each in bodies)
-            for each in took:
-                said.setdefault(each.rule.name, []).extend(notes)
+            found += ((body, took) for body in bodies)
+            for part in took:
+                said.setdefault(part.rule.name, []).extend(notes)
         return found, said
 
     def _native(self, body: Body, took: Sequence[Made]) -> tuple[Sequence[Body], Sequence[str]]:
         if not self._target.wants(body):
             return [body], ()
         try:
-            if any(each.excepted for each in took):
+            if any(part.excepted for part in took):
                 raise NotConvertible("an API server knows no exceptions, and there are some")
             return admission_policies(body, self._target), changes_of(body)
         except NotConvertible as reason:
@@ -340,4 +340,4 @@ def _converted(rule: Rule, policy: Policy) -> ConvertedRule:
 def excepts(exception: Resource, policy: str) -> bool:
     """Report whether a PolicyException names a policy (`name` or `namespace/name`)."""
     listed = mappings_at(exception.body, "spec", "exceptions")
-    return any(each.get("policyName") == policy for each in listed)
+    return any(entry.get("policyName") == policy for entry in listed)

@@ -130,7 +130,7 @@ def meets(body: Body, assumed: Mapping[str, str]) -> bool:
     there; labels and annotations are texts in any case."""
     metadata = body.get("metadata")
     maps = [metadata[key] for key in _MAPS if key in metadata] if metadata else []
-    if not all(_is_text_map(each) for each in maps):
+    if not all(_is_text_map(map_) for map_ in maps):
         return False
     return all(
         _is(value, type_) for path, type_ in assumed.items() for value in _values(body, path)
@@ -138,7 +138,7 @@ def meets(body: Body, assumed: Mapping[str, str]) -> bool:
 
 
 def _is_text_map(value: Json) -> bool:
-    return isinstance(value, dict) and all(isinstance(each, str) for each in value.values())
+    return isinstance(value, dict) and all(isinstance(item, str) for item in value.values())
 
 
 def _values(value: Json, path: str) -> Iterator[Json]:
@@ -147,10 +147,10 @@ def _values(value: Json, path: str) -> Iterator[Json]:
     for at in range(1, len(steps) + 1) if isinstance(value, dict) else ():
         written, rest = ".".join(steps[:at]), ".".join(steps[at:])
         key = written.removesuffix("[]")
-        found = value.values() if key == "*" else [value[key]] if key in value else []
-        inside = found if written == key else [one for each in found for one in list_of(each)]
-        for each in inside:
-            yield from _values(each, rest) if rest else (each,)
+        values = value.values() if key == "*" else [value[key]] if key in value else []
+        inside = values if written == key else [item for each in values for item in list_of(each)]
+        for item in inside:
+            yield from _values(item, rest) if rest else (item,)
 
 
 def _is(value: Json, type_: str) -> bool:

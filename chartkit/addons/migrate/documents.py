@@ -17,9 +17,9 @@ from chartkit.model import Resource
 def migrated(policies: Manifests, prove: bool, objects: Manifests | None) -> Answer:
     """Return what becomes of the policies of kyverno.io; objects: for every proof."""
     inventory = inventory_of(policies.objects)
-    found = converted(inventory, prove, () if objects is None else objects.objects)
-    text = Migration(inventory, found).text
-    return Answer(text, tuple(map(_policy, found)), tuple(inventory.findings))
+    results = converted(inventory, prove, () if objects is None else objects.objects)
+    text = Migration(inventory, results).text
+    return Answer(text, tuple(map(_policy, results)), tuple(inventory.findings))
 
 
 def converted(
@@ -38,13 +38,13 @@ def _unseen(_steps: int) -> nullcontext[Callable[[], None]]:
     return nullcontext(lambda: None)
 
 
-def _policy(each: MigratedObject) -> MigratedPolicy:
-    outcomes = each.outcomes
+def _policy(migrated_object: MigratedObject) -> MigratedPolicy:
+    outcomes = migrated_object.outcomes
     return MigratedPolicy(
-        each.legacy.resource,
-        tuple(each.documents),
-        each.verdict,
-        each.counterexamples,
+        migrated_object.legacy.resource,
+        tuple(migrated_object.documents),
+        migrated_object.verdict,
+        migrated_object.counterexamples,
         {outcome.rule: outcome.reason for outcome in outcomes if not outcome.converted},
         tuple(dict.fromkeys(change for outcome in outcomes for change in outcome.changes)),
     )

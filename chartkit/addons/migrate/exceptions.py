@@ -69,13 +69,13 @@ def names_by_kind(policy: Policy, rule: Rule) -> Mapping[GroupVersionKind | None
     only = replace(policy, rules=(rule,))
     names: dict[GroupVersionKind | None, frozenset[str]] = {None: frozenset((rule.name,))}
     for kind in _CONTROLLERS:
-        found = frozenset(
-            each.name
-            for each in autogen.rules_for_kind(only, allowed, kind.kind)
-            if bind_match(each.match, each.exclude, "", kind, "")
+        reported = frozenset(
+            extended.name
+            for extended in autogen.rules_for_kind(only, allowed, kind.kind)
+            if bind_match(extended.match, extended.exclude, "", kind, "")
         )
-        if found and found != names[None]:
-            names[kind] = found
+        if reported and reported != names[None]:
+            names[kind] = reported
     return names
 
 
@@ -100,7 +100,7 @@ def convert_exception(legacy: Resource, takeovers: Takeovers) -> Conversion:
     exception = read_exception(legacy)
     parts: list[_Part] = []
     stays: list[NotConvertible] = []
-    for policy in dict.fromkeys(each.policy for each in exception.excepted):
+    for policy in dict.fromkeys(entry.policy for entry in exception.excepted):
         try:
             if exception.pod_security:
                 raise NotConvertible("it lifts single controls of pod security", "podSecurity")
@@ -171,7 +171,7 @@ def _conditions(
 ) -> list[Condition] | None:
     """Return the conditions under which an exception lifts a policy, None where it never does."""
     covered = [_coverage(exception, policy, rule) for rule in rules]
-    if any(each != covered[0] for each in covered):
+    if any(kinds != covered[0] for kinds in covered):
         raise NotConvertible("it names some rules of a policy for some kinds", "exceptions")
     kinds, named, is_named = covered[0]
     if not is_named:
@@ -181,7 +181,7 @@ def _conditions(
         here = cel.equal(cel.path("request", "namespace"), policy.namespace)
         conditions.append(Condition("namespace", here))
     if any(_may_match(exception, kind) for kind in kinds if kind not in named):
-        of_kind = fits_any(cel.path("request", "kind", "kind"), [each.kind for each in named])
+        of_kind = fits_any(cel.path("request", "kind", "kind"), [kind.kind for kind in named])
         conditions.append(Condition("kinds", of_kind))
         kinds = named
     matched = excepted(exception.match, kinds)
@@ -220,7 +220,7 @@ def _coverage(
 
 def _may_match(exception: PolicyException, kind: GroupVersionKind) -> bool:
     filters = (*exception.match.any, *exception.match.all)
-    return any(not each.kinds or compile_kinds(each.kinds)(kind, "") for each in filters)
+    return any(not filter_.kinds or compile_kinds(filter_.kinds)(kind, "") for filter_ in filters)
 
 
 def _own_conditions(legacy: Resource, scope: Scope) -> list[Condition]:

@@ -35,7 +35,7 @@ def with_violations(
 ) -> Conversion:
     """Return a conversion with a change for each rule that refuses updates of some of the objects,
     since they violate it already; exceptions: from the legacy policy."""
-    if not objects or not any(each.refuses_updates for each in conversion.outcomes):
+    if not objects or not any(outcome.refuses_updates for outcome in conversion.outcomes):
         return conversion
     legacy = conversion.accepted or conversion.legacy
     # How many objects violate each rule of a policy where it refuses violations.
@@ -53,9 +53,9 @@ def with_violations(
         )
     known = counted(len(objects), "known object")
     outcomes = [
-        replace(each, changes=(*each.changes, _REFUSED.format(violating=count, known=known)))
-        if each.refuses_updates and (count := violating[each.rule])
-        else each
-        for each in conversion.outcomes
+        replace(outcome, changes=(*outcome.changes, _REFUSED.format(violating=count, known=known)))
+        if outcome.refuses_updates and (count := violating[outcome.rule])
+        else outcome
+        for outcome in conversion.outcomes
     ]
     return replace(conversion, outcomes=tuple(outcomes))

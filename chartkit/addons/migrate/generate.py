@@ -92,9 +92,9 @@ class _Filler:
         if isinstance(value, dict):
             if any(has_variable(key) or _OPEN in key for key in value):
                 raise NotConvertible("a variable in a key of what is generated", "generate")
-            return {unescape(key): self.fill(each) for key, each in value.items()}
+            return {unescape(key): self.fill(item) for key, item in value.items()}
         if isinstance(value, list):
-            return [self.fill(each) for each in value]
+            return [self.fill(item) for item in value]
         return self._text(value) if isinstance(value, str) else value
 
     def _text(self, text: str) -> Json:
@@ -113,7 +113,7 @@ class _Filler:
         if made == text and not has_variable(text):
             return made
         self.marks = True
-        self.expressions += [each for each in parts if not isinstance(each, str)]
+        self.expressions += [part for part in parts if not isinstance(part, str)]
         try:
             same = scan(made, 1) == expected
         except TemplateError:
@@ -126,7 +126,7 @@ class _Filler:
 def _parts(expr: Expr) -> Iterator[str | Expr]:
     """Yield the texts and expressions that are joined; a sum without a text is one expression."""
     parts = list(_summands(expr))
-    if any(isinstance(each, str) for each in parts):
+    if any(isinstance(part, str) for part in parts):
         yield from parts
     else:
         yield expr
@@ -204,12 +204,12 @@ def object_of(body: Body, names: Names, namespace: str) -> Body:
     if target is not None:
         metadata["namespace"] = body["namespace"]
     metadata |= {
-        key: each
-        for key, each in given.items()
+        key: value
+        for key, value in given.items()
         if key not in ("name", "namespace", "resourceVersion")
     }
     made = {"apiVersion": api_version, "kind": kind, "metadata": metadata}
-    return made | {key: each for key, each in data.items() if key not in made}
+    return made | {key: value for key, value in data.items() if key not in made}
 
 
 def target_namespace(
@@ -224,10 +224,10 @@ def target_namespace(
         if not cluster_scoped and (namespace or not written):
             raise NotConvertible("what is generated has no namespace", "generate")
         return None
-    found = certain(term_of(written, names))
-    if namespace and found != cel.literal(namespace):
+    expression = certain(term_of(written, names))
+    if namespace and expression != cel.literal(namespace):
         raise NotConvertible("a policy of a namespace that generates in another", "generate")
-    return found
+    return expression
 
 
 def applied(namespace: str, target: Expr, objects: list[Expr]) -> Expr:
@@ -271,29 +271,29 @@ def _elsewhere(target: Expr, origin: Expr, source: Variable) -> Step:
 def _labels(selector: Json, names: Names) -> list[Expr]:
     if selector is None:
         return []
-    found = selector.get("matchLabels") if isinstance(selector, dict) else None
-    if not found or selector.get("matchExpressions"):
+    labels = selector.get("matchLabels") if isinstance(selector, dict) else None
+    if not labels or selector.get("matchExpressions"):
         raise NotConvertible("expressions in the selector of clones", "generate/cloneList/selector")
-    if any("*" in each or "?" in each for each in (*found, *map(str, found.values()))):
+    if any("*" in text or "?" in text for text in (*labels, *map(str, labels.values()))):
         raise NotConvertible("wildcards in the selector of clones", "generate/cloneList/selector")
-    return [certain(term_of(found, names))]
+    return [certain(term_of(labels, names))]
 
 
 def loop_steps(loop: Body, names: Names, namespace: str, path: str) -> Iterator[Step]:
     """Yield what a loop makes; raises `NotConvertible`."""
     if loop.get("context"):
         raise NotConvertible("context entries of a foreach", f"{path}/context")
-    found = query_term(str(loop.get("list") or "").strip(), names)
-    if isinstance(found, Constant):
-        if not isinstance(found.value, list):
+    elements = query_term(str(loop.get("list") or "").strip(), names)
+    if isinstance(elements, Constant):
+        if not isinstance(elements.value, list):
             raise NotConvertible("a foreach over a value that is not a list", f"{path}/list")
-        for element in found.value:
+        for element in elements.value:
             if loop.get("preconditions") is not None or not isinstance(element, str):
                 raise NotConvertible("conditions on elements that are written in the rule", path)
             yield from steps_of(loop, names.with_others(element=Constant(element)), namespace)
         return
-    stream = stream_of(found, names)
-    if isinstance(found, Value) and found.strict:
+    stream = stream_of(elements, names)
+    if isinstance(elements, Value) and elements.strict:
         # Without a list, nothing is generated: not by the other loops either.
         stream = stream.required()
     variables = {generator.variable for generator in stream.generators}
@@ -303,8 +303,8 @@ def loop_steps(loop: Body, names: Names, namespace: str, path: str) -> Iterator[
         inner = Names(names.objects, names.others, names.taken | variables)
         index = computed(cel.ident(_INDEX), "int")
         inner = inner.with_others(element=Value(item), elementIndex=index)
-        call, found = _applied(loop, inner, namespace, variables)
-        sources.update({each.name: each for each in found})
+        call, used = _applied(loop, inner, namespace, variables)
+        sources.update({variable.name: variable for variable in used})
         if loop.get("preconditions") is None:
             return call
         return disjunction(cel.negate(conditions_hold(loop["preconditions"], inner)), call)
@@ -392,8 +392,8 @@ def convert_generate(rule: Rule, policy: Policy) -> ConvertedRule:
     named = [expression for step in steps for expression in step.expressions]
     sources = tuple({each.name: each for step in steps for each in step.variables}.values())
     named += [source.expression for source in sources if not isinstance(source.expression, str)]
-    for each in (*named, *(condition.expression for condition in about.conditions)):
-        if not isinstance(each, str) and _calls(each, _ACCOUNT):
+    for part in (*named, *(condition.expression for condition in about.conditions)):
+        if not isinstance(part, str) and _calls(part, _ACCOUNT):
             raise NotConvertible("a GeneratingPolicy cannot tell the service account of a user")
     evaluation, changes = _evaluation(body, rule, policy, about.stated)
     applies_at_server = policy.resource.body["spec"].get("useServerSideApply")
@@ -412,13 +412,13 @@ def convert_generate(rule: Rule, policy: Policy) -> ConvertedRule:
         background=about.stated.background,
         assumed=scope.object.assumed or {},
         may_fail=bool(sources or context.used_in(named))
-        or any(reads_absent(each, scope.object) for each in named),
+        or any(reads_absent(expression, scope.object) for expression in named),
     )
 
 
 def _calls(expr: Expr, function: str) -> bool:
     is_call = isinstance(expr, Call) and expr.function == function
-    return is_call or any(_calls(each, function) for each in children(expr))
+    return is_call or any(_calls(child, function) for child in children(expr))
 
 
 def _evaluation(
@@ -431,7 +431,7 @@ def _evaluation(
     if existing is None:
         existing = policy.resource.body["spec"].get("generateExisting")
     filters = (rule.match.direct, *rule.match.any, *rule.match.all)
-    if existing and stated.background and not any(each.operations for each in filters):
+    if existing and stated.background and not any(filter_.operations for filter_ in filters):
         made["generateExisting"] = {"enabled": True}
     elif existing:
         changes.append(_WITHOUT_OPERATION)

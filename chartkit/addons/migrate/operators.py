@@ -154,7 +154,7 @@ def _text_of_number(place: Place, wanted: str) -> Expr:
         return cel.equal(_compared_sizes(place, cel.call("quantity", wanted)), 0)
     if place.type == INT_OR_TEXT and whole_number(wanted) is not None:
         return cel.contains(
-            cel.list_of(cel.call("dyn", each) for each in (int(wanted), wanted)), place.value
+            cel.list_of(cel.call("dyn", value) for value in (int(wanted), wanted)), place.value
         )
     if place.type == INT_OR_TEXT and (_is_plain(wanted) or not wanted):
         return cel.equal(place.value, wanted) if wanted else cel.FALSE
@@ -167,7 +167,7 @@ def _mismatch(wanted: Json) -> NotConvertible:
 
 def _literal(wanted: Json) -> Expr:
     """Return a list or an object that a value is compared with; raises `NotConvertible`."""
-    if any(type(each) in (int, float) for _, each in leaves(wanted)):
+    if any(type(leaf) in (int, float) for _, leaf in leaves(wanted)):
         raise NotConvertible("a list or an object with numbers is compared")
     return expression_of(Constant(wanted))
 
@@ -415,7 +415,7 @@ def listed_in(text: str) -> list[Json]:
     if text.startswith("["):
         with suppress(ValueError):
             values: list[Json] = json.loads(text)
-            if all(isinstance(each, str) and not has_wildcard(each) for each in values):
+            if all(isinstance(value, str) and not has_wildcard(value) for value in values):
                 return values
     if text.startswith(("[", '"')) or text in ("null", "true", "false") or text.isdigit():
         raise NotConvertible(f"the text {text} is read as JSON")

@@ -70,11 +70,11 @@ class ConversionOptions:
     def reasons(self) -> Mapping[str, str]:
         """The reasons for which differences are taken, by policy; raise InputError."""
         reasons = {}
-        for each in self.allowed:
-            policy, _, reason = each.partition("=")
+        for allowed in self.allowed:
+            policy, _, reason = allowed.partition("=")
             if not policy or not reason.strip():
                 hint = "write POLICY=REASON"
-                raise InputError(f"--allow-difference {each} has no reason", hint=hint)
+                raise InputError(f"--allow-difference {allowed} has no reason", hint=hint)
             reasons[policy] = reason.strip()
         if not self.prove and (self.objects or self.allowed):
             raise InputError("--objects and --allow-difference are for proofs, and need --prove")

@@ -98,7 +98,7 @@ class Context:
         used: list[Variable] = []
         wanted = list(expressions)
         for name, expression in reversed(tuple(self.entries.items())):
-            if any(tree.count(each, cel.variable(name)) for each in wanted):
+            if any(tree.count(expression, cel.variable(name)) for expression in wanted):
                 used.insert(0, Variable(name, expression))
                 wanted.append(expression)
         return tuple(used)
@@ -180,8 +180,8 @@ def with_entries(
                 # An object of several values: what they come from is computed once.
                 held = resolved_query(query, names, _held(own, term, hold))
             else:
-                found = resolved_query(query, names, term) if query else term
-                held = _held(own, found, hold)
+                value = resolved_query(query, names, term) if query else term
+                held = _held(own, value, hold)
             if not isinstance(entry.get("variable"), dict) or _is_fetched(held, names):
                 names = replace(names, fetched=names.fetched | {own})
             names = names.with_others(**{name: held})
@@ -206,7 +206,7 @@ def _is_fetched(term: Term, names: Names) -> bool:
         return _is_fetched(term.first, names) or _is_fetched(term.second, names)
     expression = term.list() if isinstance(term, Stream) else term.place.value
     named = (*map(tree.Ident, (*_CLIENTS, *names.fetched)), *map(cel.variable, names.fetched))
-    return any(tree.count(expression, each) for each in named)
+    return any(tree.count(expression, name) for name in named)
 
 
 _CLIENTS: Final = ("resource", "image", "http", "globalContext")
@@ -246,13 +246,13 @@ def _variable(body: Body, names: Names) -> Term:
         if current is None:
             raise NotConvertible("a context entry without a value", "context")
         return current
-    found = query_term(path, names) if current is None else resolved_query(path, names, current)
+    term = query_term(path, names) if current is None else resolved_query(path, names, current)
     if body.get("default") is None:
-        return found
+        return term
     default = term_of(body["default"], names)
-    if _is_fetched(found, names):
+    if _is_fetched(term, names):
         names.note(FETCHED_DEFAULTS)
-    return _or_default(Translator.lenient(found), default, names)
+    return _or_default(Translator.lenient(term), default, names)
 
 
 _OBJECT: Final = ("request", "object")
@@ -308,7 +308,7 @@ def _api_call(body: Body, names: Names, namespace: str) -> Term:
 
 def _global_reference(body: Body, names: Names, _namespace: str) -> Term:
     name, _, projection = str(body.get("name") or "").partition(".")
-    args = [text_expression(each, names) for each in (name, projection) if each]
+    args = [text_expression(text, names) for text in (name, projection) if text]
     return Value(Place(cel.method(cel.ident("globalContext"), "Get", *args)))
 
 

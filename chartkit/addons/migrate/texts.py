@@ -51,12 +51,12 @@ def term_of(value: Json, names: Names) -> Term:
     if isinstance(value, str):
         return _text(value, names) if has_variable(value) else Constant(unescape(value))
     if isinstance(value, list):
-        terms = [term_of(each, names) for each in value]
+        terms = [term_of(item, names) for item in value]
         if all(isinstance(term, Constant) for term in terms):
             return Constant([term.value for term in terms if isinstance(term, Constant)])
         return list_of_terms(terms)
     if isinstance(value, dict):
-        members = {key: term_of(each, names) for key, each in value.items()}
+        members = {key: term_of(item, names) for key, item in value.items()}
         if any(has_variable(key) for key in value):
             raise NotConvertible("a variable in a key of an object")
         if all(isinstance(term, Constant) for term in members.values()):
@@ -150,7 +150,7 @@ def _with_placeholders(
     """Return a text with placeholders for its variables, and the names that have them."""
     parts = split_text(text, variables)
     marks = [placeholder(len(names.embedded) + at) for at in range(len(terms))]
-    text = "".join(each for pair in zip(parts, [*marks, ""], strict=True) for each in pair)
+    text = "".join(piece for pair in zip(parts, [*marks, ""], strict=True) for piece in pair)
     return text, names.with_embedded(dict(zip(marks, terms, strict=True)))
 
 
@@ -287,8 +287,8 @@ def service_call(body: Body, names: Names) -> Place:
     url = text_expression(str(service.get("url") or ""), names)
     is_sent = body.get("method") == "POST"
     headers = {
-        str(each.get("key")): text_expression(str(each.get("value") or ""), names)
-        for each in service.get("headers") or ()
+        str(header.get("key")): text_expression(str(header.get("value") or ""), names)
+        for header in service.get("headers") or ()
     }
     arguments = [url, *([sent_data(body, names)] if is_sent else [])]
     if headers:
@@ -299,6 +299,6 @@ def service_call(body: Body, names: Names) -> Place:
 
 def sent_data(body: Body, names: Names) -> Expr:
     """Return what a call sends, as a map."""
-    pairs = {str(each.get("key")): each.get("value") for each in body.get("data") or ()}
+    pairs = {str(entry.get("key")): entry.get("value") for entry in body.get("data") or ()}
     terms = [term_of(value, names) for value in pairs.values()]
     return cel.map_of(dict(zip(pairs, mixed(terms), strict=True)))

@@ -72,9 +72,9 @@ class Signing:
         own = [entry for entry in entries if entry.get("attestor") is None]
         terms: list[Expr] = []
         if own:
-            listed = cel.list_of(self._attestor(each) for each in own)
+            listed = cel.list_of(self._attestor(entry) for entry in own)
             terms.append(self.count(image, listed))
-        terms += [cel.conditional(self.enough(image, each), 1, 0) for each in nested]
+        terms += [cel.conditional(self.enough(image, set_), 1, 0) for set_ in nested]
         total = terms[0]
         for term in terms[1:]:
             total = cel.compare("+", total, term)
@@ -159,7 +159,7 @@ def _keyless(body: Body, _entry: Body) -> Body:
         )
     made: Body = {}
     for name in ("issuer", "subject"):
-        exact, pattern = (str(body.get(each) or "") for each in (name, f"{name}RegExp"))
+        exact, pattern = (str(body.get(key) or "") for key in (name, f"{name}RegExp"))
         if bool(exact) is bool(pattern):
             raise NotConvertible(
                 f"a keyless attestor names its {name} in one way, and not in two or none",
@@ -316,7 +316,7 @@ def _signed(block: Body, attestors: Attestors, image: Expr) -> Iterator[tuple[st
         return cel.call("verifyImageSignatures", image, listed)
 
     signing = Signing(block, attestors, count)
-    sets = [signing.enough(image, each) for each in sets_of(block)]
+    sets = [signing.enough(image, set_) for set_ in sets_of(block)]
     if sets:
         yield "images must be signed", conjunction(*sets)
 
@@ -338,7 +338,7 @@ def _attested(block: Body, attestors: Attestors, image: Expr) -> Iterator[tuple[
 
         signing = Signing(block, attestors, count)
         sets = [signing.enough(image, attestor) for attestor in body["attestors"]]
-        logs = [mapping_at(each, "cosign", "ctlog") for each in attestors.listed]
+        logs = [mapping_at(attestor, "cosign", "ctlog") for attestor in attestors.listed]
         if any(log.get("insecureIgnoreTlog") for log in logs):
             raise NotConvertible(
                 "attestations that no log has (ignoreTlog), which Kyverno does not take in an "

@@ -58,7 +58,7 @@ class ChartMigration:
     def has(self, location: Location) -> bool:
         """Report whether a template is converted, or named with the reason why it is not."""
         file = Path(location.file)
-        return file in self.converted or any(Path(one.file) == file for one, _ in self.left)
+        return file in self.converted or any(Path(place.file) == file for place, _ in self.left)
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,9 +112,9 @@ def migrate_chart(
         if not differences:
             break
     refused = {
-        file: [reason for form in found for reason in form.refused] for file, found in forms.items()
+        file: [reason for form in made for reason in form.refused] for file, made in forms.items()
     }
-    left.sort(key=lambda one: (one[0].file, one[0].line))
+    left.sort(key=lambda row: (row[0].file, row[0].line))
     return ChartMigration(texts if forms else {}, frozenset(forms), left, refused)
 
 
@@ -152,8 +152,8 @@ def _differences(
             (new / file.relative_to(folder)).write_text(text, "utf-8", newline="\n")
         names = {file.relative_to(folder).as_posix(): file for file in templates}
         proof = ChartProof(folder, new, list(names), target, agree, proved)
-        found = proof.differences(cases(folder, _values(folder), given, target))
-    return {names[name]: reason for name, reason in found.items()}
+        reasons = proof.differences(cases(folder, _values(folder), given, target))
+    return {names[name]: reason for name, reason in reasons.items()}
 
 
 def _values(folder: Path) -> Body:
@@ -168,8 +168,8 @@ def _texts(
     prefix: str,
 ) -> dict[Path, str]:
     """Return the files of a chart that get the new forms."""
-    texts = {file: with_forms(sources[file], found) for file, found in forms.items()}
-    if any(form.uses_helpers for found in forms.values() for form in found):
+    texts = {file: with_forms(sources[file], policies) for file, policies in forms.items()}
+    if any(form.uses_helpers for policies in forms.values() for form in policies):
         texts[folder / _HELPERS] = helpers(prefix)
     values, schema, readme = (
         folder / name for name in ("values.yaml", "values.schema.json", "README.md")

@@ -155,7 +155,7 @@ class TemplateCode:
             return re.sub(r"(ck-mark\d{3}x)0(?=xxx)", rf"\g<1>{index}", unit)
 
         rebuilt = [before + gap.join(map(numbered, range(count))) + after for count in (2, 3)]
-        if [" ".join(each.split()) for each in rebuilt] != [
+        if [" ".join(piece.split()) for piece in rebuilt] != [
             " ".join(x.split()) for x in (two, three)
         ]:
             raise self._unlike(name)
@@ -199,8 +199,8 @@ def escaped(text: str) -> str:
     return text.replace("{{", "{{ `{{` }}") if "{{" in text else text
 
 
-def _common_start(one: str, other: str) -> str:
+def _common_start(first: str, second: str) -> str:
     count = 0
-    while count < min(len(one), len(other)) and one[count] == other[count]:
+    while count < min(len(first), len(second)) and first[count] == second[count]:
         count += 1
-    return one[:count]
+    return first[:count]

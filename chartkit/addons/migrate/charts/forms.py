@@ -94,11 +94,11 @@ def new_forms(text: str, named: NamedTemplates) -> list[NewForm | LeftPolicy]:
     if _MARKS.search(text):
         return [LeftPolicy(1, "holds a text that marks values in the conversion")]
     try:
-        found = regions(text)
+        placed = regions(text)
     except NotPlacedError as error:
         return [LeftPolicy(error.line, error.message)]
     forms: list[NewForm | LeftPolicy] = []
-    for region in found:
+    for region in placed:
         if region.kind == EXCEPTION:
             forms.append(LeftPolicy(region.line, _NO_EXCEPTION, region))
             continue
@@ -188,7 +188,7 @@ def _guards(variants: Variants) -> list[str]:
 
 def with_forms(text: str, forms: Sequence[NewForm]) -> str:
     """Return a template with both forms of its policies."""
-    for form in sorted(forms, key=lambda each: -each.region.start):
+    for form in sorted(forms, key=lambda new: -new.region.start):
         region = form.region
         old = text[region.start : region.end]
         switch = f"{region.root}.Values.{SWITCH}"

@@ -44,15 +44,15 @@ def normal_policy(value: Json, key: str = "") -> Json:
     """Return a policy, or a part of one, with its expressions in their normal form, and without
     empty fields."""
     if isinstance(value, dict):
-        made = {inner: normal_policy(each, inner) for inner, each in value.items()}
+        made = {inner: normal_policy(part, inner) for inner, part in value.items()}
         return {
-            inner: each
-            for inner, each in made.items()
-            if each is not None and each != {} and (each != [] or inner == "controllers")
-            if _DEFAULT.get(inner) != each
+            inner: part
+            for inner, part in made.items()
+            if part is not None and part != {} and (part != [] or inner == "controllers")
+            if _DEFAULT.get(inner) != part
         }
     if isinstance(value, list):
-        items: list[Any] = [normal_policy(each) for each in value]
+        items: list[Any] = [normal_policy(part) for part in value]
         if key == "controllers":
             return sorted(items, key=str)
         if key == "validations":
@@ -92,7 +92,7 @@ def _simplified(expr: Expr) -> Expr:
 
 def _among(left: Expr, elements: Sequence[Expr]) -> Expr:
     """Report whether a value is one of some."""
-    if all(isinstance(each, cel.Literal) for each in elements):
+    if all(isinstance(element, cel.Literal) for element in elements):
         elements = sorted(set(elements), key=repr)
     if not elements:
         return _FALSE
@@ -151,6 +151,6 @@ def _compared(term: Expr) -> tuple[Expr, list[Expr]] | None:
         case cel.Binary("==", left, cel.Literal() as right):
             return left, [right]
         case cel.Binary("in", left, cel.ListLiteral(elements, _)):
-            is_constant = all(isinstance(each, cel.Literal) for each in elements)
+            is_constant = all(isinstance(element, cel.Literal) for element in elements)
             return (left, list(elements)) if is_constant else None
     return None

@@ -94,7 +94,7 @@ def _renderable(chart: Path, whole: Body, target: Target) -> Body:
     """Return values that switch on what can be: all of it, or what the chart renders without the
     rest."""
     made: Body = {}
-    for part in (_enabled(whole), *({key: each} for key, each in _enabled(whole).items())):
+    for part in (_enabled(whole), *({key: inner} for key, inner in _enabled(whole).items())):
         wanted = merge(made, part)
         if not _renders(chart, merge(whole, wanted), target):
             continue
@@ -114,18 +114,18 @@ def _renders(chart: Path, values: Body, target: Target) -> bool:
 
 def _filled(value: Body) -> Iterator[Body]:
     """Yield texts for each list that is empty."""
-    for key, each in value.items():
-        if each == []:
+    for key, item in value.items():
+        if item == []:
             yield {key: list(_WORDS[:2])}
-        elif isinstance(each, dict):
-            yield from ({key: inner} for inner in _filled(each))
+        elif isinstance(item, dict):
+            yield from ({key: inner} for inner in _filled(item))
 
 
 def _compared_texts(chart: Path) -> list[tuple[str, str]]:
     """Return values, by their path, and texts that templates compare them with."""
     files = sorted((chart / "templates").rglob("*.yaml"))
-    found = (match for file in files for match in _COMPARED.findall(file.read_text("utf-8")))
-    return list(dict.fromkeys(found))[:_RANDOM]
+    compared = (match for file in files for match in _COMPARED.findall(file.read_text("utf-8")))
+    return list(dict.fromkeys(compared))[:_RANDOM]
 
 
 def _nested(path: Sequence[str], value: Json) -> Json:
@@ -134,12 +134,12 @@ def _nested(path: Sequence[str], value: Json) -> Json:
 
 def _enabled(value: Body) -> Body:
     made: Body = {}
-    for key, each in value.items():
-        if isinstance(each, dict):
-            made[key] = _enabled(each)
-        elif key in ("enabled", "enable") and isinstance(each, bool):
+    for key, inner in value.items():
+        if isinstance(inner, dict):
+            made[key] = _enabled(inner)
+        elif key in ("enabled", "enable") and isinstance(inner, bool):
             made[key] = True
-    return {key: each for key, each in made.items() if each != {}}
+    return {key: inner for key, inner in made.items() if inner != {}}
 
 
 def _change(values: Body, chance: random.Random) -> str:
@@ -148,7 +148,7 @@ def _change(values: Body, chance: random.Random) -> str:
     value = holder.get(key)
     if isinstance(value, bool):
         holder[key] = not value
-    elif isinstance(value, list) and all(isinstance(each, str) for each in value):
+    elif isinstance(value, list) and all(isinstance(item, str) for item in value):
         size = chance.randint(0, len(value))
         holder[key] = [*chance.sample(value, size), *chance.sample(_WORDS, chance.randint(0, 2))]
     elif isinstance(value, str):
@@ -160,10 +160,10 @@ def _change(values: Body, chance: random.Random) -> str:
 
 
 def _leaves(value: Body, path: tuple[str, ...]) -> Iterator[tuple[str, Body, str]]:
-    for key, each in value.items():
-        if isinstance(each, dict):
-            yield from _leaves(each, (*path, key))
-        elif each is not None and key != SWITCH:
+    for key, inner in value.items():
+        if isinstance(inner, dict):
+            yield from _leaves(inner, (*path, key))
+        elif inner is not None and key != SWITCH:
             yield ".".join((*path, key)), value, key
 
 
@@ -188,7 +188,7 @@ class ChartProof:
     def differences(self, values: Iterable[ValuesCase]) -> dict[str, str]:
         """Return why the new form of a template differs from the converted old form, by
         template."""
-        found: dict[str, str] = {}
+        reasons: dict[str, str] = {}
         with temporary_folder() as parent:
             copy = parent / self.new.name
             shutil.copytree(self.new, copy, symlinks=True)
@@ -198,10 +198,10 @@ class ChartProof:
                     file.write_text(_FAIL.sub(lambda _: _PRINT, text), "utf-8", newline="\n")
             for case in values:
                 for template, reason in self._case(copy, case):
-                    found.setdefault(template, f"{reason}, with {case.name}")
+                    reasons.setdefault(template, f"{reason}, with {case.name}")
         for template in set(self.templates) - self.rendered:
-            found.setdefault(template, "no values of the proof render it")
-        return found
+            reasons.setdefault(template, "no values of the proof render it")
+        return reasons
 
     def _case(self, new: Path, case: ValuesCase) -> Iterator[tuple[str, str]]:
         try:
@@ -306,8 +306,8 @@ def _outline(policy: Body) -> Json:
 
     def without(value: Json) -> Json:
         if isinstance(value, dict):
-            kept = {key: each for key, each in value.items() if key not in (*CEL, "variables")}
-            return {key: without(each) for key, each in kept.items()}
+            kept = {key: item for key, item in value.items() if key not in (*CEL, "variables")}
+            return {key: without(item) for key, item in kept.items()}
         return list(map(without, value)) if isinstance(value, list) else value
 
     return normal_policy(without(policy))
@@ -318,14 +318,14 @@ def _id(body: Body) -> str:
     return f"{resource.kind}/{resource.name}"
 
 
-def _where(one: Json, other: Json, path: str) -> str:
+def _where(first: Json, second: Json, path: str) -> str:
     """Return the path of the first difference."""
-    if isinstance(one, dict) and isinstance(other, dict):
-        for key in [*one, *other]:
-            if one.get(key) != other.get(key):
-                return _where(one.get(key), other.get(key), f"{path}/{key}")
-    if isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
-        for index, (mine, yours) in enumerate(zip(one, other, strict=True)):
+    if isinstance(first, dict) and isinstance(second, dict):
+        for key in [*first, *second]:
+            if first.get(key) != second.get(key):
+                return _where(first.get(key), second.get(key), f"{path}/{key}")
+    if isinstance(first, list) and isinstance(second, list) and len(first) == len(second):
+        for index, (mine, yours) in enumerate(zip(first, second, strict=True)):
             if mine != yours:
                 return _where(mine, yours, f"{path}/{index}")
-    return f"{path}: {json.dumps(one)} and {json.dumps(other)}"
+    return f"{path}: {json.dumps(first)} and {json.dumps(second)}"

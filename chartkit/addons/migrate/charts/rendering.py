@@ -165,7 +165,7 @@ class _Run:
                     self._block(node, scope)
 
     def _assign(self, name: str, value: Term, is_new: bool, scope: _Scope) -> None:
-        known = next((each for each in reversed(scope.variables) if name in each), None)
+        known = next((block for block in reversed(scope.variables) if name in block), None)
         (scope.variables[-1] if is_new or known is None else known)[name] = value
 
     def _block(self, block: Block, scope: _Scope) -> None:
@@ -250,7 +250,7 @@ class _Run:
 
     def _uses_item(self, term: Term) -> bool:
         return self._loop is not None and any(
-            isinstance(each, Path) and each.root == self._loop[2] for each in terms(term)
+            isinstance(part, Path) and part.root == self._loop[2] for part in terms(term)
         )
 
     def _constant(self, term: Term) -> str | None:
@@ -263,10 +263,10 @@ class _Run:
             case Inner(value, ()):
                 return self._constant(value)
             case Call("printf", (Literal(pattern, True), *arguments)):
-                texts = [self._constant(each) for each in arguments]
-                known = [text for text in texts if text is not None]
-                is_plain = pattern.count("%s") == pattern.count("%") == len(known) == len(texts)
-                return pattern % tuple(known) if is_plain else None
+                texts = [self._constant(argument) for argument in arguments]
+                constants = [text for text in texts if text is not None]
+                is_plain = pattern.count("%s") == pattern.count("%") == len(constants) == len(texts)
+                return pattern % tuple(constants) if is_plain else None
             case Call("lower", (argument,)):
                 text = self._constant(argument)
                 return None if text is None else text.lower()
@@ -440,18 +440,18 @@ def _resolved(term: Term, scope: _Scope) -> Term:
         case Path("$", fields):
             return _field(scope.root, fields)
         case Path(root, fields):
-            known = next((each[root] for each in reversed(scope.variables) if root in each), None)
-            return term if known is None else _field(known, fields)
+            value = next((each[root] for each in reversed(scope.variables) if root in each), None)
+            return term if value is None else _field(value, fields)
         case Inner(value, fields):
             return _field(_resolved(value, scope), fields)
         case Call("dig", (*keys, default, holder)):
-            found = _dug([_resolved(each, scope) for each in keys], _resolved(holder, scope))
-            if found is not None:
-                return _resolved(default, scope) if found == _NIL else found
-            arguments = tuple(_resolved(each, scope) for each in term.arguments)
+            value = _dug([_resolved(key, scope) for key in keys], _resolved(holder, scope))
+            if value is not None:
+                return _resolved(default, scope) if value == _NIL else value
+            arguments = tuple(_resolved(argument, scope) for argument in term.arguments)
             return Call("dig", arguments)
         case Call(name, arguments):
-            return Call(name, tuple(_resolved(each, scope) for each in arguments))
+            return Call(name, tuple(_resolved(argument, scope) for argument in arguments))
     return term
 
 
@@ -462,9 +462,9 @@ def _dug(keys: Sequence[Term], holder: Term) -> Term | None:
     key = keys[0].value
     if isinstance(holder, Path) and holder.root in ("", "$") and not holder.fields:
         return None if key in _ROOT else _NIL
-    found = _field(holder, (key,)) if isinstance(holder, Call) else None
-    is_root = isinstance(found, Path) and found.root in ("", "$") and found.fields == (key,)
-    return _NIL if is_root and key not in _ROOT else found
+    value = _field(holder, (key,)) if isinstance(holder, Call) else None
+    is_root = isinstance(value, Path) and value.root in ("", "$") and value.fields == (key,)
+    return _NIL if is_root and key not in _ROOT else value
 
 
 def _field(term: Term, fields: Sequence[str]) -> Term:

@@ -207,10 +207,10 @@ class Variants:
     def _documents(self, variant: Variant) -> tuple[str, Sequence[Body]]:
         """Return the name of a variant of the old policy, and what it becomes."""
         text = self.template.render(variant)
-        known = self._texts.get((text, self.controllers))
-        if known is None:
-            known = self._texts[text, self.controllers] = self._converted_text(text)
-        return known
+        documents = self._texts.get((text, self.controllers))
+        if documents is None:
+            documents = self._texts[text, self.controllers] = self._converted_text(text)
+        return documents
 
     def _converted_text(self, text: str) -> tuple[str, Sequence[Body]]:
         legacy = self._legacy(text)
@@ -228,9 +228,9 @@ class Variants:
         """Return a policy with the same marks for numbers as for texts, in quotes in a template
         where the old form has them in quotes."""
         if isinstance(value, dict):
-            return {inner: self._marked(each, inner) for inner, each in value.items()}
+            return {inner: self._marked(item, inner) for inner, item in value.items()}
         if isinstance(value, list):
-            return [self._marked(each) for each in value]
+            return [self._marked(item) for item in value]
         if not isinstance(value, str):
             return value
         if key == "value":
@@ -243,21 +243,21 @@ class Variants:
 
     def _converted(self, variant: Variant) -> Mapping[str, Body]:
         legacy, documents = self._documents(variant)
-        found: dict[str, Body] = {}
+        bodies: dict[str, Body] = {}
         for body in documents:
             name = body["metadata"]["name"]
             end = name.removeprefix(legacy)
             if MARK.search(end):
                 raise NotPlacedError("each item of a list is a policy of its own", self.line)
             spec = in_reading_order(self._with_lists(body, variant))["spec"]
-            found[f"{body['kind']}/{end}"] = {
+            bodies[f"{body['kind']}/{end}"] = {
                 "spec": self._spec(body["kind"], spec, variant, len(documents) == 1)
             }
-        return found
+        return bodies
 
     def _legacy(self, text: str) -> Body:
         try:
-            documents = [each.body for each in read_text(text) if each.body is not None]
+            documents = [document.body for document in read_text(text) if document.body is not None]
         except InputError as error:
             raise NotPlacedError(
                 f"with some values it is not YAML: {error.message}", self.line
@@ -306,9 +306,9 @@ class Variants:
 
         def collapsed(value: Json, key: str = "") -> Json:
             if isinstance(value, dict):
-                return {inner: collapsed(each, inner) for inner, each in value.items()}
+                return {inner: collapsed(item, inner) for inner, item in value.items()}
             if isinstance(value, list):
-                return [collapsed(each) for each in value]
+                return [collapsed(item) for item in value]
             if key in CEL and isinstance(value, str):
                 made = _LITERALS.sub(lambda match: self._list(match, variant), value)
                 return made if made == value else laid_out(made)
@@ -332,7 +332,7 @@ class Variants:
                 continue
             count = variant.get(own.list_key, ITEMS)
             run = literals[index : index + count]
-            numbers = [MARK.fullmatch(each) for each in run]
+            numbers = [MARK.fullmatch(number) for number in run]
             if [n and (n[1], int(n[2])) for n in numbers] != [(mark[1], at) for at in range(count)]:
                 return match[0]
             if show(own.term) != own.variable:

@@ -285,8 +285,8 @@ class Writer:
 
     def _variable_of(self, excluded: Term) -> str:
         """Return the variable for an exclusion from values, which is set before the policy."""
-        known = self.variants.template.excluded
-        name = "$exclude" if len(known) == 1 else f"$exclude{known.index(excluded) + 1}"
+        terms = self.variants.template.excluded
+        name = "$exclude" if len(terms) == 1 else f"$exclude{terms.index(excluded) + 1}"
         self.variables[name] = show(excluded)
         return name
 
@@ -358,7 +358,7 @@ class Writer:
             return False
 
         def emptied(match: re.Match[str]) -> str:
-            parts = tuple(each for each in self.variants.lists[int(match[1])] if each != name)
+            parts = tuple(part for part in self.variants.lists[int(match[1])] if part != name)
             return self.variants.list_mark(parts) if parts else "[]"
 
         return self.variants.is_list(name) and normal(LISTS.sub(emptied, with_list)) == normal(
@@ -411,7 +411,7 @@ def _union(lists: Sequence[Sequence[Any]]) -> list[Any]:
 
 def _by_key(items: Sequence[Json]) -> dict[Any, Json] | None:
     """Return the items of a list by their name or message, None for items without one."""
-    found: dict[Any, Json] = {}
+    by_key: dict[Any, Json] = {}
     for item in items:
         if not isinstance(item, dict):
             return None
@@ -419,7 +419,7 @@ def _by_key(items: Sequence[Json]) -> dict[Any, Json] | None:
         if not isinstance(name, str):
             return None
         number = 0
-        while (name, number) in found:
+        while (name, number) in by_key:
             number += 1
-        found[name, number] = item
-    return found
+        by_key[name, number] = item
+    return by_key

@@ -44,7 +44,7 @@ def literal(value: Operand | Scalar) -> Expr:
     if isinstance(value, list):
         return tree.ListLiteral(tuple(map(literal, value)))
     if isinstance(value, dict):
-        entries = (tree.MapEntry(tree.Literal(key), literal(each)) for key, each in value.items())
+        entries = (tree.MapEntry(tree.Literal(key), literal(item)) for key, item in value.items())
         return tree.MapLiteral(tuple(entries))
     if isinstance(value, float) and not math.isfinite(value):
         return call("double", str(value).replace("inf", "Infinity").replace("nan", "NaN"))
@@ -182,9 +182,9 @@ def compare(operator: str, left: Operand, right: Operand) -> Expr:
     CEL compares no two values of types that are known to differ: of these, one is `dyn`.
     """
     first, second = literal(left), literal(right)
-    found = _shorter(operator, first, second)
-    if found is not None:
-        return found
+    shorter = _shorter(operator, first, second)
+    if shorter is not None:
+        return shorter
     if operator in ("==", "!="):
         others = {_class_of(second)}
     elif operator == "in" and isinstance(second, tree.ListLiteral):
@@ -239,9 +239,9 @@ def _text_or_empty(expr: Expr) -> Expr | None:
 def _texts(expr: Expr) -> list[str] | None:
     """Return the texts of a literal or a list of literals; None for another expression."""
     values = expr.elements if isinstance(expr, tree.ListLiteral) else (expr,)
-    texts = [each.value for each in values if isinstance(each, tree.Literal)]
-    found = [each for each in texts if isinstance(each, str)]
-    return found if len(found) == len(values) else None
+    texts = [value.value for value in values if isinstance(value, tree.Literal)]
+    strings = [text for text in texts if isinstance(text, str)]
+    return strings if len(strings) == len(values) else None
 
 
 def _has_element(listed: Expr) -> Expr | None:
@@ -261,7 +261,7 @@ def _unlike(value: Expr) -> Json:
     """Return a default that equals none of the values that another is compared with: the empty
     value of their type, null where they have it."""
     values = value.elements if isinstance(value, tree.ListLiteral) else (value,)
-    given = [each.value for each in values if isinstance(each, tree.Literal)]
+    given = [item.value for item in values if isinstance(item, tree.Literal)]
     kinds = set(map(type, given))
     if len(given) < len(values) or len(kinds) != 1 or None in given:
         return None
@@ -437,9 +437,9 @@ def _is_bool(*branches: Expr) -> bool:
 
 def _is_total(left: Expr, right: Expr) -> bool:
     """Report whether exactly one of `<` and `>=` holds of two operands that compare."""
-    if any(_is_text(each) or _is_call(each, "duration", "timestamp") for each in (left, right)):
+    if any(_is_text(side) or _is_call(side, "duration", "timestamp") for side in (left, right)):
         return True
-    return all(_is_call(each, "size") or _is_whole(each) for each in (left, right))
+    return all(_is_call(side, "size") or _is_whole(side) for side in (left, right))
 
 
 def _is_call(expr: Expr, *functions: str) -> bool:

@@ -170,7 +170,7 @@ class Place:
         """Report whether there is a value: true where it is always there."""
         if self.given != cel.TRUE:
             there = replace(self, given=cel.TRUE).is_present()
-            return cel.all_of(each for each in (self.given, there) if each != cel.TRUE)
+            return cel.all_of(test for test in (self.given, there) if test != cel.TRUE)
         match self.optional:
             case ():
                 return cel.TRUE
@@ -238,13 +238,13 @@ class Place:
     def _field(self, key: str) -> tuple[str, bool]:
         if self.type.startswith(_MAP):
             return self.type.removeprefix(_MAP), False
-        known = _fields(self.type).get(key)
-        if known is None:
+        declared = _fields(self.type).get(key)
+        if declared is None:
             return UNKNOWN, False
-        holds = key in _HOLDERS and any(each.required for each in _fields(known.type).values())
+        holds = key in _HOLDERS and any(each.required for each in _fields(declared.type).values())
         types = self.type.removeprefix(_TEMPLATE).split(_EITHER)
-        is_checked = self.validated and all((each, key) in _CHECKED for each in types)
-        return known.type, known.required or holds or is_checked
+        is_checked = self.validated and all((type_, key) in _CHECKED for type_ in types)
+        return declared.type, declared.required or holds or is_checked
 
 
 def of_templates(pod: Place) -> Place:
@@ -267,14 +267,14 @@ def list_type(type_: str) -> str:
 
 def object_of(kinds: Sequence[GroupVersionKind] = (), variable: str = "object") -> Place:
     """Return the place of an object of one of several kinds; none: of any kind."""
-    known = [type_of_kind(kind) or OBJECT for kind in kinds]
-    return Place(cel.ident(variable), (), _EITHER.join(sorted(set(known))) or OBJECT, assumed={})
+    types = [type_of_kind(kind) or OBJECT for kind in kinds]
+    return Place(cel.ident(variable), (), _EITHER.join(sorted(set(types))) or OBJECT, assumed={})
 
 
 @cache
 def _fields(type_name: str) -> Mapping[str, Field]:
     """Return the fields that all of several types have, with what is the same of each."""
-    fields, *others = (_fields_of_one(each) for each in type_name.split(_EITHER))
+    fields, *others = (_fields_of_one(type_) for type_ in type_name.split(_EITHER))
     for other in others:
         fields = {
             name: Field(

@@ -97,7 +97,7 @@ def _is_careful(expr: Expr, there: Known) -> bool:
         case Select() | Index():
             path = path_of(expr)
             is_there = path is not None and (path in there or path[:1] in there)
-            return is_there or any(each.optional for each in _steps(expr))
+            return is_there or any(step.optional for step in _steps(expr))
         case Call(function, target, (Ident(variable), body)) if function in _LOOPS and target:
             return _is_careful(target, there) and _is_careful(body, there | {(variable,)})
         case Conditional(test, then, otherwise):
@@ -131,10 +131,10 @@ def without_sizes(tests: Iterable[Expr]) -> list[Expr]:
         match test:
             case Binary(">", Call("size", Call("orValue") as listed), Literal(0)):
                 same = (listed, where_there(listed))
-                looking = [each for each in kept if _looked_in(each) in same]
+                looking = [test for test in kept if _looked_in(test) in same]
                 if looking:
                     kept.remove(test)
-                kept = [_looking_in(each, listed) if each in looking else each for each in kept]
+                kept = [_looking_in(test, listed) if test in looking else test for test in kept]
     return kept
 
 
@@ -157,9 +157,9 @@ def present_if(test: Expr, *, holds: bool = True) -> Known:
         case Unary("!", operand):
             return present_if(operand, holds=not holds)
         case Chain(operator, terms):
-            found = [present_if(term, holds=holds) for term in terms]
+            paths = [present_if(term, holds=holds) for term in terms]
             every = (operator == "&&") == holds
-            return _with_holders(NOTHING.union(*found) if every else found[0].intersection(*found))
+            return _with_holders(NOTHING.union(*paths) if every else paths[0].intersection(*paths))
         case Call("has", None, (asked,)) | Call("hasValue", Call() | Select() | Index() as asked):
             return _paths(asked) if holds else NOTHING
         case Call("orValue", asked, (Literal(False),)) if asked is not None:
@@ -177,8 +177,8 @@ def present_if(test: Expr, *, holds: bool = True) -> Known:
         case Binary("in", Call("orValue", asked, (default,)), ListLiteral(elements)):
             # Whether a value that is in a list, or not, cannot be the default.
             listed = default in elements or Call("dyn", None, (default,)) in elements
-            known = all(isinstance(each, Literal) for each in (default, *elements))
-            tells = known and not listed if holds else listed
+            is_constant = all(isinstance(item, Literal) for item in (default, *elements))
+            tells = is_constant and not listed if holds else listed
             return _paths(asked) if tells else NOTHING
     return NOTHING
 
@@ -256,7 +256,7 @@ def empty_if(test: Expr) -> Known:
         case Chain("&&", terms):
             return NOTHING.union(*map(empty_if, terms))
         case Binary("==" | "<=", Call("size", Chain() | Binary() | Call() as lists), Literal(0)):
-            return frozenset(path for each in _summands(lists) if (path := path_of(each)))
+            return frozenset(path for summand in _summands(lists) if (path := path_of(summand)))
     return NOTHING
 
 
@@ -325,7 +325,7 @@ def _reads(expr: Expr) -> Iterator[tuple[FieldPath, bool]]:
     """Yield the fields that are read, and whether as optionals."""
     path = _path(expr)
     if path is not None:
-        is_optional = any(each.optional for each in _steps(expr))
+        is_optional = any(step.optional for step in _steps(expr))
         yield path, is_optional
         return
     if isinstance(expr, Call) and expr.function == "has" and expr.target is None:

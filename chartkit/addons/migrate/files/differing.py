@@ -30,7 +30,7 @@ def without_differing(
     whole, left, converted = (conversion, proof), dict[int, NotConvertible](), conversion
     number = sum(outcome.converted for outcome in conversion.outcomes)
     for _ in range(_MOST_ROUNDS):
-        cases = [each.case for each in proof.differences if each.stored]
+        cases = [difference.case for difference in proof.differences if difference.stored]
         if not cases:
             break
         differing = _differing(converted, cases, convert, prove)
@@ -38,10 +38,10 @@ def without_differing(
         if not differing or len(left) == number:
             return whole
         converted = convert(conversion.legacy, left)
-        found = prove(converted, ())
-        if found is None:
+        proved = prove(converted, ())
+        if proved is None:
             return whole
-        proof = found
+        proof = proved
     return (converted, proof) if proof.equal else whole
 
 

@@ -40,13 +40,13 @@ class Rewritten:
 
 def test_files(paths: Sequence[str]) -> list[Path]:
     """Return the test files below folders, and next to files; raise InputError."""
-    found: dict[Path, Path] = {}
+    files: dict[Path, Path] = {}
     for path in map(Path, paths):
         near = (path.parent / FILE_NAME, path.parent / _HIDDEN / FILE_NAME)
         beside = [file for file in near if path.is_file() and file.is_file()]
         named = find_tests(path) if path.is_dir() else beside
-        found = {file.resolve(): file for file in named} | found
-    return sorted(found.values())
+        files = {file.resolve(): file for file in named} | files
+    return sorted(files.values())
 
 
 test_files.__test__ = False  # type: ignore[attr-defined]
@@ -54,19 +54,19 @@ test_files.__test__ = False  # type: ignore[attr-defined]
 
 def objects_of_tests(paths: Iterable[Path]) -> dict[Path, list[Resource]]:
     """Return the objects of the tests of each policy file, for proofs."""
-    found: dict[Path, list[Resource]] = {}
+    given: dict[Path, list[Resource]] = {}
     sources = Sources()
     for path in paths:
         try:
             for test in read_test_file(path):
                 objects = [
-                    one for name in test.resources for one in sources.objects(test.folder / name)
+                    body for name in test.resources for body in sources.objects(test.folder / name)
                 ]
                 for name in test.policies:
-                    found.setdefault(_policy_file(test, name), []).extend(objects)
+                    given.setdefault(_policy_file(test, name), []).extend(objects)
         except ChartkitError:
             continue  # `rewritten` names it
-    return found
+    return given
 
 
 def _policy_file(test: TestFile, name: str) -> Path:
@@ -167,12 +167,12 @@ class _TestFile:
     ) -> None:
         given: list[tuple[Document, tuple[str, ...]]] = [(document, ("values",))]
         if test.variables:
-            given = [(each, ()) for each in read_file(test.folder / test.variables)]
-        for one, path in given:
-            for index, entry in enumerate(mappings_at(one.body, *path, "policies")):
+            given = [(values, ()) for values in read_file(test.folder / test.variables)]
+        for values, path in given:
+            for index, entry in enumerate(mappings_at(values.body, *path, "policies")):
                 name = str(entry.get("name"))
                 if name in named:
-                    location = one.locate(*path, "policies", index)
+                    location = values.locate(*path, "policies", index)
                     self.mentions.append(Mention(location, _VALUES.format(name=name)))
 
     def _adopt(
@@ -198,13 +198,13 @@ class _TestFile:
         for at, (expectation, index) in enumerate(zip(new.expectations, indexes, strict=True)):
             location = replace(document.locate("results", index), path=f"/results/{at}")
             expectations.append(replace(expectation, location=location))
-        found = {}
+        documents = {}
         for name in test.policies:
             path = test.folder / name
             file = self._texts.get(_policy_file(test, name))
             if file is not None:
-                found[plain_path(path)] = read_text(file.after, file.file)
-        sources = Sources(found)
+                documents[plain_path(path)] = read_text(file.after, file.file)
+        sources = Sources(documents)
         done = run_test(replace(new, expectations=tuple(expectations)), "", sources)
         if done.error:
             text = f"the test is rewritten and was not run: {done.error}"
@@ -220,7 +220,7 @@ class _TestFile:
             if before is None:
                 before = run_test(test, "", Sources()).rows
             passed = all(
-                each.verdict is not Verdict.FAIL for each in before if each.resource == row.resource
+                line.verdict is not Verdict.FAIL for line in before if line.resource == row.resource
             )
             if passed:
                 text = f"the test of {row.policy} and {row.resource} fails now: {row.reason}"
@@ -283,12 +283,12 @@ def _takes_over_all(migrated: MigratedObject, item: Body) -> bool:
 
 def _replacing(migrated: MigratedObject, item: Body) -> Iterator[Body]:
     """Yield the new policies that take over what a result is about."""
-    names = {name for one in _outcomes(migrated, item) for name in one.replaced_by}
-    found = [
+    names = {name for outcome in _outcomes(migrated, item) for name in outcome.replaced_by}
+    bodies = [
         body for body in migrated.documents if f"{body['kind']}/{body['metadata']['name']}" in names
     ]
     kind = str(item.get("kind") or "").rpartition("/")[2]
-    yield from [body for body in found if _may_be_about(body, kind)] or found
+    yield from [body for body in bodies if _may_be_about(body, kind)] or bodies
 
 
 def _may_be_about(body: Body, kind: str) -> bool:

@@ -79,13 +79,13 @@ def comments_in(text: str) -> list[Comment]:
 def _scalars(node: Any) -> Iterator[tuple[int, int]]:
     todo = [node]
     while todo:
-        one = todo.pop()
-        if isinstance(one, yaml.MappingNode):
-            todo.extend(part for pair in one.value for part in pair)
-        elif isinstance(one, yaml.SequenceNode):
-            todo.extend(one.value)
-        elif one is not None:
-            yield one.start_mark.index, one.end_mark.index
+        current = todo.pop()
+        if isinstance(current, yaml.MappingNode):
+            todo.extend(part for pair in current.value for part in pair)
+        elif isinstance(current, yaml.SequenceNode):
+            todo.extend(current.value)
+        elif current is not None:
+            yield current.start_mark.index, current.end_mark.index
 
 
 def _keys(node: Any, path: FieldPath) -> Iterator[tuple[int, FieldPath]]:
@@ -158,8 +158,8 @@ def difference_notes(found: Sequence[Counterexample], allowed: str) -> list[str]
     taken, empty where they are not."""
     what = "both forms differ" if found else "no request made either form decide"
     written = note(f"{what}, which is allowed: {allowed}" if allowed else f"not converted: {what}")
-    for each in found:
-        written += note(f"{each.difference}, for", *shown_lines(dump_yaml(each.request)))
+    for example in found:
+        written += note(f"{example.difference}, for", *shown_lines(dump_yaml(example.request)))
     return written
 
 
@@ -244,7 +244,7 @@ def printed(body: Body, margin: Margin) -> str:
         below = (f"{' ' * (column + 2)}{part}\n" for part in wrapped)
         lines[location.line - 1] = "".join([f"{line[:column]}{key}: >-\n", *below])
     folded = "".join(lines)
-    text = folded if [each.body for each in read_text(folded)] == [ordered] else text
+    text = folded if [document.body for document in read_text(folded)] == [ordered] else text
     lines = text.splitlines(keepends=True)
     document = read_text(text)[0]
     for path, text in margin.beside.items():
@@ -257,12 +257,12 @@ def printed(body: Body, margin: Margin) -> str:
 
 def _long_texts(value: Json, path: FieldPath) -> Iterator[tuple[FieldPath, str]]:
     if isinstance(value, dict):
-        for key, each in value.items():
+        for key, item in value.items():
             if key not in CEL:
-                yield from _long_texts(each, (*path, key))
+                yield from _long_texts(item, (*path, key))
     elif isinstance(value, list):
-        for index, each in enumerate(value):
-            yield from _long_texts(each, (*path, index))
+        for index, item in enumerate(value):
+            yield from _long_texts(item, (*path, index))
     elif isinstance(value, str) and isinstance(path[-1], str) and may_fold(value):
         yield path, value
 
@@ -301,9 +301,9 @@ def _ordered(body: Body, keys: Sequence[str]) -> Body:
 def _blocks(value: Json, key: str = "") -> Json:
     """Return a value whose expressions that YAML must quote are blocks instead."""
     if isinstance(value, dict):
-        return {inner: _blocks(each, inner) for inner, each in value.items()}
+        return {inner: _blocks(item, inner) for inner, item in value.items()}
     if isinstance(value, list):
-        return [_blocks(each) for each in value]
+        return [_blocks(item) for item in value]
     if key in CEL and isinstance(value, str) and dump_text(value).startswith("'"):
         return BlockText(value)
     return value

@@ -64,21 +64,21 @@ class _References:
     def among(self, value: Json, steps: Steps) -> Iterator[Found]:
         """Yield what is found in a value, and at which steps."""
         if isinstance(value, dict):
-            found = self._text(value, steps)
-            if found:
-                yield steps, found
+            mention = self._text(value, steps)
+            if mention:
+                yield steps, mention
                 return
-            for key, each in value.items():
+            for key, item in value.items():
                 if key not in _PASSED_OVER:
-                    yield from self.among(each, (*steps, key))
+                    yield from self.among(item, (*steps, key))
         elif isinstance(value, list):
-            for index, each in enumerate(value):
-                yield from self.among(each, (*steps, index))
+            for index, item in enumerate(value):
+                yield from self.among(item, (*steps, index))
         elif isinstance(value, str) and set(PATCHES) & set(steps):
             yield from ((steps, PATCH.format(name=name)) for name in _patched(value))
         elif isinstance(value, str) and (metric := _METRIC.search(value)):
             asked = _POLICY_NAME.findall(value)
-            is_about = any(fits(each, name) for each in asked for name in self._names)
+            is_about = any(fits(text, name) for text in asked for name in self._names)
             if (is_about or not asked) and _OF_CEL not in value:
                 yield steps, _QUERIES.format(metric=metric[0])
 
@@ -111,8 +111,8 @@ class _References:
             return False
         kind, group, name = (target.get(key) for key in ("kind", "group", "name"))
         if kind is None and group is None:
-            return any(fits(name, each) for each in self._names)
-        return any(fits(kind, each) for each in KINDS) and fits(group, KYVERNO_GROUP)
+            return any(fits(name, known_name) for known_name in self._names)
+        return any(fits(kind, legacy) for legacy in KINDS) and fits(group, KYVERNO_GROUP)
 
     def _replaces(self, body: Body) -> bool:
         bodies: Iterable[Json] = [body]
@@ -120,9 +120,9 @@ class _References:
             bodies = self._read(body["path"])
         return any(
             self._selects(mapping_at(target, "select"))
-            for each in bodies
-            for one in (each if isinstance(each, list) else [each])
-            for target in list_of(mapping_at(one).get("targets"))
+            for part in bodies
+            for replacement in (part if isinstance(part, list) else [part])
+            for target in list_of(mapping_at(replacement).get("targets"))
         )
 
     def _read(self, path: str) -> list[Json]:

@@ -81,7 +81,7 @@ def _charts(migration: Migration) -> Iterator[str]:
 
 def _coverage(migration: Migration) -> Iterator[str]:
     """Yield what the proofs covered, and the differences between all policies of both kinds."""
-    proofs = [each.proof for each in migration.objects if each.proof is not None]
+    proofs = [resource.proof for resource in migration.objects if resource.proof is not None]
     if not proofs:
         return
     requests, decided = sum(proof.requests for proof in proofs), sum(one.decided for one in proofs)
@@ -104,14 +104,14 @@ def _summed(counts: Iterable[Mapping[str, int]]) -> Mapping[str, int]:
     return total
 
 
-def _row(each: MigratedObject, proved: bool) -> tuple[str, ...]:
-    outcomes = each.outcomes
+def _row(migrated: MigratedObject, proved: bool) -> tuple[str, ...]:
+    outcomes = migrated.outcomes
     converted = sum(outcome.converted for outcome in outcomes)
     changes = sum(bool(outcome.converted and outcome.changes) for outcome in outcomes)
     counts = (len(outcomes), converted, changes, len(outcomes) - converted)
-    verdict = "allowed" if each.fault and each.allowed else str(each.verdict)
+    verdict = "allowed" if migrated.fault and migrated.allowed else str(migrated.verdict)
     proof = [verdict] if proved else []
-    return (shown(resource_id(each.legacy.resource)), *map(str, counts), *proof)
+    return (shown(resource_id(migrated.legacy.resource)), *map(str, counts), *proof)
 
 
 def _note_lines(objects: Sequence[MigratedObject]) -> Iterator[str]:
@@ -128,10 +128,10 @@ def _note_lines(objects: Sequence[MigratedObject]) -> Iterator[str]:
         name, location = _named_and_placed(migrated_object)
         if moved := split_of(migrated_object):
             yield from _wrapped(f"{location}: {name}: {_SPLIT}: {moved}")
-        for one in migrated_object.counterexamples:
+        for counterexample in migrated_object.counterexamples:
             word = "differs, as allowed" if migrated_object.allowed else "differs"
-            yield from _wrapped(f"{location}: {name}: {word}: {one.difference}, for")
-            yield from (f"    {line}" for line in shown_lines(dump_yaml(one.request)))
+            yield from _wrapped(f"{location}: {name}: {word}: {counterexample.difference}, for")
+            yield from (f"    {line}" for line in shown_lines(dump_yaml(counterexample.request)))
 
 
 def _notes_by_places(objects: Sequence[MigratedObject]) -> Mapping[tuple[str, ...], list[str]]:
@@ -152,8 +152,8 @@ def _notes_by_places(objects: Sequence[MigratedObject]) -> Mapping[tuple[str, ..
     return by_places
 
 
-def _named_and_placed(each: MigratedObject) -> tuple[str, Location]:
-    resource = each.legacy.resource
+def _named_and_placed(migrated: MigratedObject) -> tuple[str, Location]:
+    resource = migrated.legacy.resource
     return resource_id(resource), resource.location
 
 
@@ -187,39 +187,39 @@ def _markdown(migration: Migration) -> Iterator[Block]:
         around = [(str(mention.location), mention.what) for mention in migration.mentions]
         yield Table(("place", "not carried along"), around)
     if proved:
-        covered = [row for each in migration.objects for row in _proof_rows(each)]
+        covered = [row for resource in migration.objects for row in _proof_rows(resource)]
         head = ("policy", "requests", "decided", "states reached", "never reached", "left out")
         yield Table(head, covered)
-        proofs = [each.proof for each in migration.objects if each.proof is not None]
+        proofs = [item.proof for item in migration.objects if item.proof is not None]
         named = _summed(proof.named for proof in proofs)
         if named:
             rows = [(name, str(count)) for name, count in sorted(named.items())]
             yield Table(("known difference", "requests"), rows)
 
 
-def _note_rows(each: MigratedObject) -> Iterator[Sequence[str]]:
-    name = resource_id(each.legacy.resource)
-    for outcome in each.outcomes:
+def _note_rows(migrated: MigratedObject) -> Iterator[Sequence[str]]:
+    name = resource_id(migrated.legacy.resource)
+    for outcome in migrated.outcomes:
         for word, text in _notes(outcome):
-            yield str(each.locate(outcome)), name, outcome.rule, word, text
-    if moved := split_of(each):
-        yield str(each.legacy.resource.location), name, "", _SPLIT, moved
-    for text in each.needs:
-        yield str(each.legacy.resource.location), name, "", _NEEDS, text
-    for one in each.counterexamples:
-        word = f"differs, as allowed: {each.allowed}" if each.allowed else "differs"
-        text = f"{one.difference}, for {json.dumps(one.request)}"
-        yield str(each.legacy.resource.location), name, "", word, text
+            yield str(migrated.locate(outcome)), name, outcome.rule, word, text
+    if moved := split_of(migrated):
+        yield str(migrated.legacy.resource.location), name, "", _SPLIT, moved
+    for text in migrated.needs:
+        yield str(migrated.legacy.resource.location), name, "", _NEEDS, text
+    for counterexample in migrated.counterexamples:
+        word = f"differs, as allowed: {migrated.allowed}" if migrated.allowed else "differs"
+        text = f"{counterexample.difference}, for {json.dumps(counterexample.request)}"
+        yield str(migrated.legacy.resource.location), name, "", word, text
 
 
-def _proof_rows(each: MigratedObject) -> Iterator[Sequence[str]]:
-    proof = each.proof
+def _proof_rows(migrated: MigratedObject) -> Iterator[Sequence[str]]:
+    proof = migrated.proof
     if proof is not None:
         reached = f"{proof.coverage.reached} of {proof.coverage.total}"
         never = "; ".join(f"{place}: {states}" for place, states in _never(proof).items())
         left_out = "; ".join(f"{count} {reason}" for reason, count in proof.left_out.items())
         counts = (str(proof.requests), str(proof.decided))
-        yield resource_id(each.legacy.resource), *counts, reached, never, left_out
+        yield resource_id(migrated.legacy.resource), *counts, reached, never, left_out
 
 
 def _never(proof: Proof) -> Mapping[str, str]:
@@ -245,23 +245,23 @@ def as_json(migration: Migration) -> Body:
             for mention in migration.mentions
         ],
         "notRead": list(inventory.unread),
-        "findings": [finding_body(each) for each in (*inventory.findings, *inventory.notes)],
+        "findings": [finding_body(finding) for finding in (*inventory.findings, *inventory.notes)],
     }
 
 
-def _object_body(each: MigratedObject) -> Body:
-    resource = each.legacy.resource
+def _object_body(migrated: MigratedObject) -> Body:
+    resource = migrated.legacy.resource
     return {
         "kind": resource.kind,
         "name": resource.name,
         "namespace": resource.namespace,
         "file": resource.location.file,
         "line": resource.location.line,
-        "rules": [_rule_body(outcome, each.locate(outcome)) for outcome in each.outcomes],
-        "documents": list(each.documents),
-        "remaining": each.remaining,
-        "needs": list(each.needs),
-        "proof": None if each.proof is None else _proof_body(each.proof, each.allowed),
+        "rules": [_rule_body(outcome, migrated.locate(outcome)) for outcome in migrated.outcomes],
+        "documents": list(migrated.documents),
+        "remaining": migrated.remaining,
+        "needs": list(migrated.needs),
+        "proof": None if migrated.proof is None else _proof_body(migrated.proof, migrated.allowed),
     }
 
 
@@ -334,9 +334,9 @@ def _findings(migration: Migration) -> Iterator[Finding]:
             location = migrated_object.legacy.resource.location
             needed = Diagnostic("migrate/needs", Severity.NOTE, f"{name}: {text}", location)
             yield diagnostic_finding(needed)
-        for one in migrated_object.counterexamples:
+        for counterexample in migrated_object.counterexamples:
             severity = Severity.NOTE if migrated_object.allowed else Severity.ERROR
-            text = f"{name}: {one.difference}, for\n{dump_yaml(one.request)}"
+            text = f"{name}: {counterexample.difference}, for\n{dump_yaml(counterexample.request)}"
             location = migrated_object.legacy.resource.location
             yield diagnostic_finding(Diagnostic("migrate/differs", severity, text, location))
     for mention in migration.mentions:

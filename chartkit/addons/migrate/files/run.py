@@ -74,30 +74,30 @@ def targets(
         if migrated_object.legacy.document is None and file not in templates:
             before = texts.get(file, "")
             texts[file] = SEPARATOR.join(filter(None, (before, object_text([migrated_object]))))
-    found: dict[Path, str] = {}
+    by_target: dict[Path, str] = {}
     for file, text in texts.items():
         target = folder / (_below(Path(file), paths) or _alone(file, paths))
-        if target in found:
+        if target in by_target:
             hint = "give each PATH its own --output"
             raise InputError(f"would be written to {target}, as another file", Location(file), hint)
-        found[target] = text
-    return found | _with_tests(tests, folder, paths, found)
+        by_target[target] = text
+    return by_target | _with_tests(tests, folder, paths, by_target)
 
 
 def _with_tests(
     tests: Iterable[FileText], folder: Path, paths: Sequence[str], known: Mapping[Path, str]
 ) -> dict[Path, str]:
-    found: dict[Path, str] = {}
+    texts: dict[Path, str] = {}
     for test in tests:
         below = _below(Path(test.file), paths)
         if below is None:
             continue
-        found[folder / below] = test.after
+        texts[folder / below] = test.after
         for _, file in _named(test):
             below = _below(file, paths)
             if below is not None and folder / below not in known:
-                found.setdefault(folder / below, read_source(file))
-    return found
+                texts.setdefault(folder / below, read_source(file))
+    return texts
 
 
 def left_outside(tests: Iterable[FileText], paths: Sequence[str]) -> list[Mention]:
@@ -124,8 +124,8 @@ def _names(test: TestFile) -> Iterator[str]:
     yield from (*test.policies, *test.resources, *test.targets, *test.params, *test.payloads)
     yield from (*test.other_payloads, *test.exceptions, *test.cluster_resources)
     yield from filter(None, (test.context, test.variables, test.user_info))
-    for one in test.expectations:
-        yield from filter(None, (one.patched, *one.generated, one.clone_source))
+    for row in test.expectations:
+        yield from filter(None, (row.patched, *row.generated, row.clone_source))
 
 
 def _below(file: Path, paths: Sequence[str]) -> Path | None:
@@ -168,19 +168,19 @@ class Migration:
     @property
     def text(self) -> str:
         """The new policies, one document after the other."""
-        found: dict[object, list[MigratedObject]] = {}
-        for each in self.objects:
-            document = each.legacy.document
-            key = id(each) if document is None else (document.source.file, document.start)
-            found.setdefault(key, []).append(each)
-        return SEPARATOR.join(filter(None, map(object_text, found.values())))
+        by_document: dict[object, list[MigratedObject]] = {}
+        for resource in self.objects:
+            document = resource.legacy.document
+            key = id(resource) if document is None else (document.source.file, document.start)
+            by_document.setdefault(key, []).append(resource)
+        return SEPARATOR.join(filter(None, map(object_text, by_document.values())))
 
     def exit_code(self, check: bool) -> int:
         """2 for input that cannot be used or that Kyverno refuses, 1 where something is left to be
         done by hand or, with check, would change, else 0."""
         if self.inventory.findings:
             return 2
-        left = any(not each.is_whole for each in self.objects) or self.mentions
+        left = any(not resource.is_whole for resource in self.objects) or self.mentions
         return 1 if left or self.inventory.unread or (check and self.objects) else 0
 
 
@@ -197,17 +197,17 @@ def migrate(options: MigrationOptions, stdin: TextIO, note: Note, progress: Prog
     migrated = migrator.all(inventory.objects, progress)
     files = file_texts(migrated)
     following = carried(inventory, migrated, migrator.migrated)
-    found = rewritten(tests, migrated, files)
-    outside = left_outside(found.files, paths) if options.folder is not None else ()
+    rewriting = rewritten(tests, migrated, files)
+    outside = left_outside(rewriting.files, paths) if options.folder is not None else ()
     charts = _charts(options, inventory, migrated)
     around = (
         *mentions(inventory, migrated, patching, following, charts),
-        *found.mentions,
+        *rewriting.mentions,
         *outside,
     )
     for file, text in charts.texts.items():
         files.append(FileText(str(file), read_source(file) if file.is_file() else "", text))
-    return Migration(inventory, migrated, files, found.files, around, following, charts)
+    return Migration(inventory, migrated, files, rewriting.files, around, following, charts)
 
 
 def _charts(
@@ -216,14 +216,14 @@ def _charts(
     """Return the charts of an inventory with both forms in their templates."""
     if options.kinds or not inventory.charts:
         return ChartMigration()
-    rendered = [each for each in migrated if each.legacy.origin.tool is Tool.CHART]
-    files = {id(each): Path(each.legacy.resource.location.file) for each in rendered}
+    rendered = [policy for policy in migrated if policy.legacy.origin.tool is Tool.CHART]
+    files = {id(policy): Path(policy.legacy.resource.location.file) for policy in rendered}
     differing = {
-        files[id(each)]: each.reason or each.fault
-        for each in rendered
-        if each.differs or (each.conversion is None and each.reason)
+        files[id(policy)]: policy.reason or policy.fault
+        for policy in rendered
+        if policy.differs or (policy.conversion is None and policy.reason)
     }
-    proved = frozenset(files[id(each)] for each in rendered if each.proof is not None)
+    proved = frozenset(files[id(policy)] for policy in rendered if policy.proof is not None)
     given = options.inventory.values
     cases = [ValuesCase(file.name, read_values([file]).merged) for file in given]
     if len(cases) > 1:
@@ -239,14 +239,14 @@ def _charts(
             return ""
         return f"the forms differ: {difference_sentence(faults[0])}"
 
-    known = KnownTemplates(proved, differing)
+    templates = KnownTemplates(proved, differing)
     asked = agree if options.prove else None
-    return migrate_charts(inventory.charts, cases, target, known, asked)
+    return migrate_charts(inventory.charts, cases, target, templates, asked)
 
 
 def _with_exceptions(migrated: Sequence[MigratedObject]) -> list[MigratedObject]:
     """Return the objects without the new exceptions from policies that stay since they differ."""
-    staying = {policy_key(each.legacy.resource) for each in migrated if each.differs}
+    staying = {policy_key(policy.legacy.resource) for policy in migrated if policy.differs}
     migrated_objects = []
     for migrated_object in migrated:
         resource = migrated_object.legacy.resource
@@ -266,9 +266,9 @@ def without_patches(inventory: Inventory) -> tuple[Inventory, list[LegacyObject]
     if not patches:
         return inventory, []
     patching = [each for each in inventory.objects if _file(each.resource.location) in patches]
-    kept = tuple(each for each in inventory.objects if each not in patching)
+    kept = tuple(legacy for legacy in inventory.objects if legacy not in patching)
     faults = tuple(
-        one for one in inventory.faults if not (one.location and _file(one.location) in patches)
+        row for row in inventory.faults if not (row.location and _file(row.location) in patches)
     )
     return replace(inventory, objects=kept, faults=faults), patching
 
@@ -454,10 +454,10 @@ def _recorded(folder: Path, legacy: Sequence[LegacyObject]) -> Iterator[Resource
     from chartkit.scan.cluster import open_cluster
 
     policies = list[CompiledPolicy]()
-    for each in legacy:
-        if each.resource.kind in KINDS:
+    for policy in legacy:
+        if policy.resource.kind in KINDS:
             with suppress(CompileError):  # of which no rule converts
-                accepted, _ = accepted_rules(each.current or each.resource)
+                accepted, _ = accepted_rules(policy.current or policy.resource)
                 policies.append(compile_policy(accepted))
     with open_cluster(ClusterSource(None, folder, "", None)) as reader:
         for served in kinds_to_read(policies, reader.discovery):

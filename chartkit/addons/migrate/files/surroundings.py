@@ -64,19 +64,19 @@ def mentions(
     patches: the policies of the inventory that are patches; carried: those patches that follow;
     charts: the templates with both forms.
     """
-    found = list(_patched(patches, carried))
+    rows = list(_patched(patches, carried))
     files = _Files(
-        {each.legacy.resource.name for each in migrated if each.documents},
-        {_identity(Resource(body)): each for each in migrated for body in each.documents},
+        {policy.legacy.resource.name for policy in migrated if policy.documents},
+        {_identity(Resource(body)): policy for policy in migrated for body in policy.documents},
     )
     for documents in inventory.documents.values():
-        found += files.mentions(documents, carried)
+        rows += files.mentions(documents, carried)
     for chart in inventory.charts:
-        found += _in_chart(chart, charts)
-    found += _rendered(migrated, charts)
-    found += (Mention(place, _TEMPLATE.format(reason=reason)) for place, reason in charts.left)
-    found += _exceptions(migrated)
-    return found
+        rows += _in_chart(chart, charts)
+    rows += _rendered(migrated, charts)
+    rows += (Mention(place, _TEMPLATE.format(reason=reason)) for place, reason in charts.left)
+    rows += _exceptions(migrated)
+    return rows
 
 
 def _patched(patches: Iterable[LegacyObject], carried: Carried) -> Iterator[Mention]:
@@ -170,14 +170,14 @@ def _values(value: Json, steps: Steps) -> Iterator[tuple[Steps, str]]:
             named = value.get("name")
             if "value" in value and isinstance(named, str) and _VALUES.fullmatch(named):
                 yield steps, named  # a parameter of Argo CD
-            for key, each in value.items():
+            for key, item in value.items():
                 if isinstance(key, str) and _VALUES.fullmatch(key):
                     yield (*steps, key), key
                 else:
-                    yield from _values(each, (*steps, key))
+                    yield from _values(item, (*steps, key))
         case list():
-            for index, each in enumerate(value):
-                yield from _values(each, (*steps, index))
+            for index, item in enumerate(value):
+                yield from _values(item, (*steps, index))
         case str():
             yield from ((steps, match[1]) for match in _IN_TEXT.finditer(value))
 
@@ -223,13 +223,13 @@ def _rendered(migrated: Iterable[MigratedObject], charts: ChartMigration) -> Ite
 
 def _exceptions(migrated: Sequence[MigratedObject]) -> Iterator[Mention]:
     """Yield the exceptions that stay and name a policy which does not."""
-    replaced = {policy_key(each.legacy.resource): each for each in migrated if each.documents}
+    replaced = {policy_key(item.legacy.resource): item for item in migrated if item.documents}
     for migrated_object in migrated:
         if migrated_object.legacy.resource.kind != "PolicyException" or migrated_object.documents:
             continue
         listed = mappings_at(migrated_object.legacy.resource.body, "spec", "exceptions")
-        for index, one in enumerate(listed):
-            policy = replaced.get(str(one.get("policyName")))
+        for index, entry in enumerate(listed):
+            policy = replaced.get(str(entry.get("policyName")))
             if policy is not None:
                 location = migrated_object.legacy.locate(f"/spec/exceptions/{index}")
                 text = _EXCEPTION.format(name=resource_id(policy.legacy.resource))

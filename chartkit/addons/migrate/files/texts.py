@@ -87,8 +87,8 @@ class MigratedObject:
     @property
     def counterexamples(self) -> tuple[Counterexample, ...]:
         """The differences that the proof found, each with the smallest request that makes it."""
-        found = () if self.proof is None else self.proof.faults
-        return tuple(Counterexample(difference_sentence(one), one.case.document) for one in found)
+        faults = () if self.proof is None else self.proof.faults
+        return tuple(Counterexample(difference_sentence(row), row.case.document) for row in faults)
 
     @property
     def fault(self) -> str:
@@ -117,10 +117,10 @@ class MigratedObject:
         if not self.differs:
             return self.conversion.outcomes
         return [
-            replace(one, reason=self.fault, replaced_by=(), changes=(), remarks=())
-            if one.converted
-            else one
-            for one in self.conversion.outcomes
+            replace(outcome, reason=self.fault, replaced_by=(), changes=(), remarks=())
+            if outcome.converted
+            else outcome
+            for outcome in self.conversion.outcomes
         ]
 
     @property
@@ -139,7 +139,7 @@ class MigratedObject:
         """Return what is to be said of a rule: why it is left, what differs, what changes, and
         remarks."""
         is_fault = self.differs and outcome.reason == self.fault
-        sentences = [one.difference for one in self.counterexamples] if is_fault else ()
+        sentences = [example.difference for example in self.counterexamples] if is_fault else ()
         return [*filter(None, [outcome.reason]), *sentences, *outcome.changes, *outcome.remarks]
 
     def locate(self, outcome: RuleOutcome) -> Location:
@@ -158,14 +158,15 @@ def permission_notes(legacy: Body, documents: Sequence[Body]) -> list[str]:
 
 def _more(old: Needs, new: Needs) -> Iterator[str]:
     had: dict[_Right, set[str]] = {}
-    for one in old.permissions:
-        had.setdefault((one.controller, one.group, one.resource), set()).update(one.verbs)
-    for one in new.permissions:
-        right = one.controller, one.group, one.resource
-        verbs = [verb for verb in one.verbs if verb not in had.get(right, ())]
-        if verbs and not one.scan:
-            controller = one.controller.value.replace("-", " ")
-            resource = _shown(one.group, one.resource)
+    for permission in old.permissions:
+        right = permission.controller, permission.group, permission.resource
+        had.setdefault(right, set()).update(permission.verbs)
+    for permission in new.permissions:
+        right = permission.controller, permission.group, permission.resource
+        verbs = [verb for verb in permission.verbs if verb not in had.get(right, ())]
+        if verbs and not permission.scan:
+            controller = permission.controller.value.replace("-", " ")
+            resource = _shown(permission.group, permission.resource)
             yield _MORE.format(controller=controller, verbs=", ".join(verbs), resource=resource)
 
 
@@ -212,7 +213,7 @@ def file_texts(migrated: Iterable[MigratedObject]) -> list[FileText]:
             files.setdefault(file, defaultdict(list))[document.start].append(migrated_object)
             documents[file, document.start] = document
     return [
-        _file(file, [(documents[file, start], found) for start, found in sorted(parts.items())])
+        _file(file, [(documents[file, start], objects) for start, objects in sorted(parts.items())])
         for file, parts in files.items()
     ]
 
@@ -222,9 +223,9 @@ def _file(file: str, parts: Sequence[tuple[Document, list[MigratedObject]]]) -> 
     if file.endswith(".json"):
         return FileText(file, before, _as_json(parts[0][0], parts[0][1]))
     after, at = [], 0
-    for document, found in parts:
+    for document, objects in parts:
         region = _Region.of(document)
-        after += [before[at : region.start], region.lead, _joined(_pieces(region, found))]
+        after += [before[at : region.start], region.lead, _joined(_pieces(region, objects))]
         at = document.end
     return FileText(file, before, "".join([*after, before[at:]]))
 
@@ -272,69 +273,69 @@ def _joined(pieces: Iterable[str]) -> str:
     return SEPARATOR.join(piece if piece.endswith("\n") else f"{piece}\n" for piece in pieces)
 
 
-def _pieces(region: _Region, found: Sequence[MigratedObject]) -> Iterator[str]:
+def _pieces(region: _Region, objects: Sequence[MigratedObject]) -> Iterator[str]:
     """Yield the documents that a legacy document becomes."""
-    if region.document.body is not found[0].legacy.resource.body:
-        yield from _list_pieces(region.document, found)
+    if region.document.body is not objects[0].legacy.resource.body:
+        yield from _list_pieces(region.document, objects)
         return
-    (each,) = found
+    (policy,) = objects
     comments = [comment for comment in comments_in(region.text) if not is_note(comment.text)]
-    yield from _new(each, comments)
-    remaining = each.remaining
+    yield from _new(policy, comments)
+    remaining = policy.remaining
     if remaining is None:
         return
-    if each.differs:
-        yield annotated(region.text, difference_notes(each.counterexamples, ""))
-    elif not mapping_at(remaining, "spec").get("rules") or each.conversion is None:
-        yield annotated(region.text, _reasons([each]))
+    if policy.differs:
+        yield annotated(region.text, difference_notes(policy.counterexamples, ""))
+    elif not mapping_at(remaining, "spec").get("rules") or policy.conversion is None:
+        yield annotated(region.text, _reasons([policy]))
     else:
-        kept = {at: reason_note(one) for at, one in enumerate(each.outcomes) if not one.converted}
+        kept = {at: reason_note(one) for at, one in enumerate(policy.outcomes) if not one.converted}
         yield left_text(region.text, kept, remaining)
 
 
-def _new(each: MigratedObject, comments: Sequence[Comment] = ()) -> Iterator[str]:
-    documents = each.documents
+def _new(migrated: MigratedObject, comments: Sequence[Comment] = ()) -> Iterator[str]:
+    documents = migrated.documents
     if not documents:
         return
     names = [f"{body['kind']}/{body['metadata']['name']}" for body in documents]
     place_of = {
         index: names.index(outcome.replaced_by[0])
-        for index, outcome in enumerate(each.outcomes)
+        for index, outcome in enumerate(migrated.outcomes)
         if outcome.converted and outcome.replaced_by and outcome.replaced_by[0] in names
     }
     made = margins(comments, documents, place_of)
-    if each.fault:
+    if migrated.fault:
         first = made[0].above.setdefault(("apiVersion",), [])
-        first += difference_notes(each.counterexamples, each.allowed)
+        first += difference_notes(migrated.counterexamples, migrated.allowed)
     for body, margin in zip(documents, made, strict=True):
         yield printed(body, margin)
 
 
-def _anew(each: MigratedObject) -> Iterator[str]:
+def _anew(item: MigratedObject) -> Iterator[str]:
     """Yield the documents of an object that has no text of its own."""
-    yield from _new(each)
-    if each.remaining is not None:
-        notes = difference_notes(each.counterexamples, "") if each.differs else _reasons([each])
-        yield annotated(dump_yaml(each.remaining), notes)
+    yield from _new(item)
+    if item.remaining is not None:
+        notes = difference_notes(item.counterexamples, "") if item.differs else _reasons([item])
+        yield annotated(dump_yaml(item.remaining), notes)
 
 
-def _list_pieces(document: Document, found: Sequence[MigratedObject]) -> Iterator[str]:
+def _list_pieces(document: Document, objects: Sequence[MigratedObject]) -> Iterator[str]:
     """Yield the new documents of a List's legacy items, and the List with the items that stay."""
-    for migrated_object in found:
+    for migrated_object in objects:
         yield from _new(migrated_object)
-    items = _left_items(document, found)
+    items = _left_items(document, objects)
     if items:
-        yield annotated(dump_yaml({**document.body, "items": items}), _reasons(found))
+        yield annotated(dump_yaml({**document.body, "items": items}), _reasons(objects))
 
 
-def _reasons(found: Iterable[MigratedObject]) -> list[str]:
+def _reasons(objects: Iterable[MigratedObject]) -> list[str]:
     """Return why rules are left, each reason once."""
-    left = (outcome for each in found for outcome in each.outcomes if not outcome.converted)
+    left = (outcome for policy in objects for outcome in policy.outcomes if not outcome.converted)
     return list(dict.fromkeys(line for outcome in left for line in reason_note(outcome)))
 
 
-def _left_items(document: Document, found: Sequence[MigratedObject]) -> list[Body]:
-    migrated = {id(each.legacy.resource.body): each for each in found}
+def _left_items(document: Document, objects: Sequence[MigratedObject]) -> list[Body]:
+    migrated = {id(policy.legacy.resource.body): policy for policy in objects}
     items: list[Body] = []
     for item in document.body["items"]:
         migrated_object = migrated.get(id(item))
@@ -345,13 +346,13 @@ def _left_items(document: Document, found: Sequence[MigratedObject]) -> list[Bod
     return items
 
 
-def _as_json(document: Document, found: Sequence[MigratedObject]) -> str:
+def _as_json(document: Document, objects: Sequence[MigratedObject]) -> str:
     """Return a JSON file's new text; several objects are a List."""
-    if document.body is found[0].legacy.resource.body:
-        left = [] if found[0].remaining is None else [found[0].remaining]
+    if document.body is objects[0].legacy.resource.body:
+        left = [] if objects[0].remaining is None else [objects[0].remaining]
     else:
-        left = _left_items(document, found)
-    new = [body for migrated_object in found for body in migrated_object.documents]
+        left = _left_items(document, objects)
+    new = [body for migrated_object in objects for body in migrated_object.documents]
     if not new:
         return document.source.text
     bodies = [*new, *left]

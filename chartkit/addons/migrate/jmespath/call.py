@@ -46,10 +46,10 @@ def called(translator: Translator, node: Node, current: Term | None) -> Term:
     function = FUNCTIONS.get(node.value)
     if function is None and node.value in DECLARED:
         function = by_declaration(DECLARED[node.value])
-    known = function is not None or node.value in BY_EXPRESSION
+    is_translated = function is not None or node.value in BY_EXPRESSION
     # Of arguments that are written out, or may be, the engine gives the result.
-    may_be_constant = all(each.kind is not Kind.EXPREF for each in node.children)
-    if node.value not in DECLARED or not (known or may_be_constant):
+    may_be_constant = all(child.kind is not Kind.EXPREF for child in node.children)
+    if node.value not in DECLARED or not (is_translated or may_be_constant):
         raise NotConvertible(f"the function {node.value} has no form in CEL yet")
     declared, given = DECLARED[node.value], len(node.children)
     least = len(declared.parameters)
@@ -57,7 +57,7 @@ def called(translator: Translator, node: Node, current: Term | None) -> Term:
         raise NotConvertible(f"the function {node.value} with a wrong number of arguments")
     if node.value in BY_EXPRESSION:
         return BY_EXPRESSION[node.value](translator, node, current)
-    args = [_argument(translator, node.value, each, current) for each in node.children]
+    args = [_argument(translator, node.value, child, current) for child in node.children]
     if translator.decides:
         typed = zip(args, declared.parameters, strict=False)
         args[:least] = [required(term, type_) for term, type_ in typed]
@@ -76,7 +76,7 @@ def _result(names: Names, name: str, function: Function | None, args: Sequence[T
 def _argument(translator: Translator, function: str, node: Node, current: Term | None) -> Term:
     if function in _OF_NUMBERS and node.kind is Kind.MULTI_SELECT_LIST:
         # Null among numbers is an error.
-        numbers = [double_of(translator.node(each, current)) for each in node.children]
+        numbers = [double_of(translator.node(child, current)) for child in node.children]
         return computed(cel.list_of(numbers), "[]double")
     return translator.node(node, current)
 

@@ -53,7 +53,7 @@ def compared(sign: str, left: Term, right: Term) -> Term:
 def _compared(sign: str, left: Term, right: Term) -> Term:
     if sign not in ("==", "!="):
         # The order of two numbers; of other values it is null, which is not true.
-        sides = [_number(each) for each in (left, right)]
+        sides = [_number(side) for side in (left, right)]
         first, second = (side.settled().value for side in sides)
         holds = cel.compare(sign, first, second)
         given = conjunction(*(side.is_present() for side in sides))
@@ -253,8 +253,8 @@ def _only_where(holds: Expr, then: Term, otherwise: Constant) -> Term | None:
     return None
 
 
-def _common(one: str, other: str) -> str:
+def _common(first: str, second: str) -> str:
     """Return the type of a value of one of two types."""
-    if {one, other} <= {*_NUMBERS}:
-        return "double" if one != other else one
-    return one if one == other and one != UNKNOWN else MIXED
+    if {first, second} <= {*_NUMBERS}:
+        return "double" if first != second else first
+    return first if first == second and first != UNKNOWN else MIXED

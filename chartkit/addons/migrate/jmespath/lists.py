@@ -213,9 +213,9 @@ def _part(term: Term) -> Place | None:
 
 def _single(place: Place) -> Place:
     """Return a value that is not a list as a list of one, empty where it is not there."""
-    one = cel.list_of([place.value])
+    single = cel.list_of([place.value])
     present = place.is_present()
-    value = one if present == cel.TRUE else cel.conditional(present, one, cel.list_of([]))
+    value = single if present == cel.TRUE else cel.conditional(present, single, cel.list_of([]))
     return Place(value, (), f"[]{place.type}", place.path, assumed=place.assumed)
 
 
@@ -236,9 +236,9 @@ def _sum(places: Sequence[Place]) -> Place:
         return places[0]
     inner = {place.type.removeprefix("[]") for place in places}
     if len(inner) > 1 and inner <= {*_NUMBERS}:
-        places = [_of_doubles(each) for each in places]
+        places = [_of_doubles(list_) for list_ in places]
         inner = {"double"}
-    first, *others = sorted(places, key=lambda each: each.is_optional)
+    first, *others = sorted(places, key=lambda list_: list_.is_optional)
     total = first.or_value([])
     for place in others:
         total = cel.compare("+", total, place.or_value([]))

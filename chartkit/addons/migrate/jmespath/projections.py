@@ -41,35 +41,35 @@ if TYPE_CHECKING:
 def projection(translator: Translator, node: Node, current: Term | None) -> Term:
     """Return a list with an expression of each element: `a[*].b`."""
     left, right = node.children
-    found = translator.left(left, current, decides=True)
-    if isinstance(found, Constant) and isinstance(found.value, Images):
+    elements = translator.left(left, current, decides=True)
+    if isinstance(elements, Constant) and isinstance(elements.value, Images):
         # Those of several lists of containers: what is asked of each list is asked of all.
-        return translator.node(right, found)
-    if _has_nothing(found):
-        return found
-    return _projected(translator, stream_of(found, translator.names), right)
+        return translator.node(right, elements)
+    if _has_nothing(elements):
+        return elements
+    return _projected(translator, stream_of(elements, translator.names), right)
 
 
 def value_projection(translator: Translator, node: Node, current: Term | None) -> Term:
     """Return a list with an expression of each member of an object: `a.*.b`."""
     left, right = node.children
-    found = translator.left(left, current)
-    match found:
+    value = translator.left(left, current)
+    match value:
         case Constant(Images() as images):
             variable = loop_variable(images.containers, translator.names.taken)
             return _projected(translator, images.all(variable), right)
         case Value():
-            return _projected(translator, members(translator.names, found), right)
+            return _projected(translator, members(translator.names, value), right)
     raise NotConvertible("the members of a value that is computed")
 
 
 def filtered(translator: Translator, node: Node, current: Term | None) -> Term:
     """Return a list with an expression of those elements that a condition holds of: `a[?b].c`."""
     left, right, condition = node.children
-    found = translator.left(left, current)
-    if _has_nothing(found):
-        return found
-    stream = stream_of(found, translator.names)
+    elements = translator.left(left, current)
+    if _has_nothing(elements):
+        return elements
+    stream = stream_of(elements, translator.names)
     *outer, last = stream.generators
     holds = translator.inside(stream).truth(condition, stream.current)
     kept = replace(last, where=conjunction(last.where, holds))
@@ -84,15 +84,15 @@ def flatten(translator: Translator, node: Node, current: Term | None) -> Term:
         parent, listed = translator.left(inner.children[0], current), inner.children[1]
     if listed.kind is Kind.MULTI_SELECT_LIST:
         elements = [
-            literal_elements([translator.left(each, parent) for each in one.children])
-            if one.kind is Kind.MULTI_SELECT_LIST
-            else translator.left(one, parent)
-            for one in listed.children
+            literal_elements([translator.left(child, parent) for child in element.children])
+            if element.kind is Kind.MULTI_SELECT_LIST
+            else translator.left(element, parent)
+            for element in listed.children
         ]
-        found = concatenated(elements, translator.names.taken)
-        if isinstance(parent, Value) and isinstance(found, Stream):
-            return replace(found, presence=parent.place.is_present())
-        return found
+        joined = concatenated(elements, translator.names.taken)
+        if isinstance(parent, Value) and isinstance(joined, Stream):
+            return replace(joined, presence=parent.place.is_present())
+        return joined
     term = translator.left(inner, current)
     if _has_nothing(term):
         return term
@@ -138,10 +138,10 @@ def _projected(translator: Translator, stream: Stream, node: Node) -> Term:
     item = translator.inside(stream).node(node, stream.current)
     stream = replace(stream, members=None)
     match item:
-        case Constant(Members() as found):
+        case Constant(Members() as object_):
             *outer, last = stream.generators
-            kept = replace(last, where=conjunction(last.where, found.given))
-            whole = replace(found, given=cel.TRUE)
+            kept = replace(last, where=conjunction(last.where, object_.given))
+            whole = replace(object_, given=cel.TRUE)
             return replace(stream, generators=(*outer, kept), item=whole.place(), members=whole)
         case Value(place):
             return replace(stream, item=place)
@@ -171,10 +171,10 @@ def _best(translator: Translator, node: Node, current: Term | None, *, greatest:
         # Reversed before and after it is sorted, a list begins with the first of its greatest.
         reverse = Node(Kind.FUNCTION_EXPRESSION, "reverse", (node.children[0],))
         node = replace(node, children=(reverse, *node.children[1:]))
-    found = sorted_by(translator, node, current)
-    if greatest and isinstance(found, Value):
-        found = computed(cel.method(found.place.value, "reverse"), found.place.type)
-    return element_at(found, 0)
+    elements = sorted_by(translator, node, current)
+    if greatest and isinstance(elements, Value):
+        elements = computed(cel.method(elements.place.value, "reverse"), elements.place.type)
+    return element_at(elements, 0)
 
 
 def mapped(translator: Translator, node: Node, current: Term | None) -> Term:
@@ -194,10 +194,10 @@ def _of_element(translator: Translator, elements: Place, node: Node) -> tuple[st
         raise NotConvertible("a function of each element without a reference to an expression")
     variable = loop_variable(elements, translator.names.taken)
     loop = Stream((Generator(variable, elements),), elements.element(variable))
-    found = translator.inside(loop).node(node.children[0], loop.current)
-    if not isinstance(found, Value):
+    value = translator.inside(loop).node(node.children[0], loop.current)
+    if not isinstance(value, Value):
         raise NotConvertible("a function of each element that gives no single value")
-    return variable, found.place
+    return variable, value.place
 
 
 BY_EXPRESSION: Final[dict[str, Callable[[Translator, Node, Term | None], Term]]] = {

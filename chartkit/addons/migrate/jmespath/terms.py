@@ -158,8 +158,8 @@ class Stream:
         is_map = made == generator.list and generator.elements.is_map
         if item.value != cel.ident(generator.variable) or is_map:
             made = cel.macro(made, "map", generator.variable, item.value)
-        for each in outer:
-            made = cel.method(cel.macro(_filtered(each), "map", each.variable, made), "flatten")
+        for stream in outer:
+            made = cel.method(cel.macro(_filtered(stream), "map", stream.variable, made), "flatten")
         return made
 
     def listed(self) -> Place:
@@ -263,7 +263,7 @@ def expression_of(term: Term) -> Expr:
         case Stream():
             return term.list()
         case Choice(holds, first, second):
-            chosen = (cel.call("dyn", expression_of(each)) for each in (first, second))
+            chosen = (cel.call("dyn", expression_of(branch)) for branch in (first, second))
             return cel.conditional(holds, *chosen)
 
 
@@ -289,21 +289,21 @@ def double_of(term: Term) -> Expr:
         case Constant(int() | float() as value) if type(value) is not bool:
             return cel.literal(float(value))
         case Value(place) if place.type in ("int", "double"):
-            found = place.settled().value
-            is_double = isinstance(found, Call) and found.function == "double"
-            return found if is_double else cel.call("double", found)
+            number = place.settled().value
+            is_double = isinstance(number, Call) and number.function == "double"
+            return number if is_double else cel.call("double", number)
     raise NotConvertible("a list of values that might not be numbers")
 
 
 def mixed(terms: Iterable[Term]) -> list[Expr]:
     """Return terms as members of one list or map, which CEL wants to have one type."""
     expressions = [expression_of(term) for term in terms]
-    types = [_static_type(each) for each in expressions]
+    types = [_static_type(expression) for expression in expressions]
     if len(expressions) < 2 or (len(set(types)) == 1 and None not in types):
         return expressions
     return [
-        each if type_ == UNKNOWN else cel.call("dyn", each)
-        for each, type_ in zip(expressions, types, strict=True)
+        member if type_ == UNKNOWN else cel.call("dyn", member)
+        for member, type_ in zip(expressions, types, strict=True)
     ]
 
 
@@ -425,7 +425,7 @@ def constant_result(name: str, args: Sequence[Term]) -> Constant | None:
 
     Raises `NotConvertible` where it fails for them.
     """
-    values = [each.value for each in args if isinstance(each, Constant) and is_json(each.value)]
+    values = [arg.value for arg in args if isinstance(arg, Constant) and is_json(arg.value)]
     if name in _VARYING or len(values) < len(args):
         return None
     literals = tuple(Node(Kind.LITERAL, value) for value in values)
@@ -435,11 +435,11 @@ def constant_result(name: str, args: Sequence[Term]) -> Constant | None:
         if isinstance(made, ItemsList):
             # To other functions it is not a list.
             return None
-        found = to_json(made)
+        result = to_json(made)
     except ChartkitError as error:
         raise NotConvertible(f"the function {name} fails: {error.message}") from None
-    is_whole = isinstance(found, float) and found.is_integer() and 0 < abs(found) < EXACT
-    return Constant(int(found) if is_whole else found)
+    is_whole = isinstance(result, float) and result.is_integer() and 0 < abs(result) < EXACT
+    return Constant(int(result) if is_whole else result)
 
 
 REQUEST_KIND: Final = ("request", "requestKind")

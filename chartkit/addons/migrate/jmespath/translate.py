@@ -118,9 +118,9 @@ class Translator:
         if path == REQUEST_KIND:
             self.names.note(KIND_IN_SCANS)
         if path in self.names.objects:
-            found = self.names.objects[path]
-            return found if self._strict else self.lenient(found)
-        if any(known[: len(path)] == path for known in self.names.objects):
+            term = self.names.objects[path]
+            return term if self._strict else self.lenient(term)
+        if any(object_path[: len(path)] == path for object_path in self.names.objects):
             return Constant(_Unfinished(path))
         if len(path) == 1 and path[0] in self.names.others:
             if path[0] in _ACCOUNT:
@@ -155,10 +155,10 @@ class Translator:
                     return _NULL
                 if not place.is_map:
                     raise NotConvertible(f"the field {key} of a value that is not an object")
-                found = place.child(key)
-                if found.is_optional and path_of(found.value) in self.names.known:
-                    found = replace(found, root=found.value, optional=())
-                return Value(found, strict and self._strict)
+                child = place.child(key)
+                if child.is_optional and path_of(child.value) in self.names.known:
+                    child = replace(child, root=child.value, optional=())
+                return Value(child, strict and self._strict)
             case Stream():
                 raise NotConvertible(f"the field {key} of a list")
 
@@ -188,11 +188,11 @@ class Translator:
             is_field = right.kind is Kind.FIELD and not isinstance(term, Choice)
             return self.member(term, right.value) if is_field else self.node(right, term)
         # Where nothing is there, a function is not asked.
-        found = self.node(right, Value(term.place.settled()))
+        field = self.node(right, Value(term.place.settled()))
         if term.strict:
-            return found
+            return field
         present = term.place.is_present()
-        match found:
+        match field:
             case Value(place):
                 given = conjunction(present, place.given)
                 return Value(replace(place, given=given), strict=False)
@@ -236,8 +236,8 @@ class Translator:
 
     def _pipe(self, node: Node, current: Term | None) -> Term:
         left, right = node.children
-        found = self.lenient(self.left(left, current, decides=True))
-        return self.left(right, found, decides=True)
+        value = self.lenient(self.left(left, current, decides=True))
+        return self.left(right, value, decides=True)
 
     def inside(self, stream: Stream) -> Translator:
         """Return the translator of what is asked of each item."""
@@ -268,11 +268,11 @@ class Translator:
 
     def _in_order(self, node: Node, current: Term | None, *, holds: bool) -> list[Expr]:
         """Return the operands of a chain, each asked only where those before it hold, or do not."""
-        translator, found = self, list[Expr]()
-        for each in _operands(node.kind, node):
-            found.append(translator.truth(each, current))
-            translator = translator.where(found[-1], holds=holds)
-        return found
+        translator, truths = self, list[Expr]()
+        for operand in _operands(node.kind, node):
+            truths.append(translator.truth(operand, current))
+            translator = translator.where(truths[-1], holds=holds)
+        return truths
 
     @staticmethod
     def lenient(term: Term) -> Term:
@@ -283,22 +283,22 @@ class Translator:
 
     def _or(self, node: Node, current: Term | None) -> Term:
         *firsts, last = _operands(Kind.OR_EXPRESSION, node)
-        found = self.left(last, current)
-        for each in reversed(firsts):
-            *tests, value = _operands(Kind.AND_EXPRESSION, each)
+        rest = self.left(last, current)
+        for operand in reversed(firsts):
+            *tests, value = _operands(Kind.AND_EXPRESSION, operand)
             translator, held = self, list[Expr]()
             for test in tests:
                 held.append(translator.truth(test, current))
                 translator = translator.where(held[-1])
             first = translator.left(value, current, decides=True)
             if self.truth(value, current) not in held:
-                first = first_truthy(first, found)
-            found = chosen(conjunction(*held), first, found)
-        return found
+                first = first_truthy(first, rest)
+            rest = chosen(conjunction(*held), first, rest)
+        return rest
 
     def _multi_select(self, node: Node, current: Term | None) -> Term:
         inner, given = _settled(current)
-        made = list_of_terms([self.left(each, inner) for each in node.children])
+        made = list_of_terms([self.left(child, inner) for child in node.children])
         if given == cel.TRUE:
             return made
         return Value(replace(made.place, given=given), strict=False)
@@ -309,7 +309,7 @@ class Translator:
         return Constant(Members(terms, given))
 
     def _comparator(self, node: Node, current: Term | None) -> Term:
-        left, right = (self.left(each, current, decides=True) for each in node.children)
+        left, right = (self.left(child, current, decides=True) for child in node.children)
         sign = _SIGNS[str(node.value.name)] if hasattr(node.value, "name") else str(node.value)
         return compared(sign, left, right)
 
@@ -322,11 +322,11 @@ class Translator:
         for test in tests:
             held.append(translator.truth(test, current))
             translator = translator.where(held[-1])
-        found = translator.node(last, current)
+        rest = translator.node(last, current)
         for test, holds in zip(reversed(tests), reversed(held), strict=True):
             # Where one is not true, the value is that one.
-            found = chosen(holds, found, _falsy(self.left(test, current)))
-        return found
+            rest = chosen(holds, rest, _falsy(self.left(test, current)))
+        return rest
 
 
 def _falsy(term: Term) -> Term:
@@ -354,7 +354,7 @@ def _operands(kind: Kind, node: Node) -> list[Node]:
     """Return the operands of a chain of operators."""
     if node.kind is not kind:
         return [node]
-    return [operand for each in node.children for operand in _operands(kind, each)]
+    return [operand for child in node.children for operand in _operands(kind, child)]
 
 
 def _settled(current: Term | None) -> tuple[Term | None, Expr]:

@@ -62,7 +62,7 @@ class Facts:
     def has_namespaces(self) -> bool:
         """Report whether an object may be a Namespace."""
         if self.known or not self.named:
-            return not self.known or any(each.kind == NAMESPACE for each in self.known)
+            return not self.known or any(kind.kind == NAMESPACE for kind in self.known)
         kinds = {parse_kind_selector(selector).kind for selector in self.named}
         return bool(kinds & {NAMESPACE, _ANY})
 
@@ -122,14 +122,14 @@ class Facts:
         fits_kind = compile_kinds(tuple(kinds))
         if self.named and self.named <= set(kinds):
             return cel.TRUE
-        if not self.named and self.known and all(fits_kind(each, "") for each in self.known):
+        if not self.named and self.known and all(fits_kind(kind, "") for kind in self.known):
             return cel.TRUE
         named = [parse_kind_selector(kind) for kind in kinds]
         tests: list[Expr] = []
-        bare = [each for each in named if each[:2] == (_ANY, _ANY) and not each.subresource]
+        bare = [kind for kind in named if kind[:2] == (_ANY, _ANY) and not kind.subresource]
         if bare:
-            tests.append(fits_any(self.kind, [each.kind for each in bare]))
-        tests += [self._is_selected(*each) for each in named if each not in bare]
+            tests.append(fits_any(self.kind, [selector.kind for selector in bare]))
+        tests += [self._is_selected(*selector) for selector in named if selector not in bare]
         return cel.any_of(tests)
 
     def _is_selected(self, group: str, version: str, kind: str, subresource: str) -> Expr:
@@ -251,7 +251,7 @@ def leaves_deletions_open(rule: Rule) -> bool:
     subresources = {parse_kind_selector(kind).subresource for kind in rule.match.kinds}
     if subresources and subresources <= CONNECTED:
         return False
-    return not is_named and not any("DELETE" in each.operations for each in filters)
+    return not is_named and not any("DELETE" in filter_.operations for filter_ in filters)
 
 
 def _said_of_operation(condition: Condition) -> frozenset[str] | None:
@@ -296,13 +296,13 @@ def has_roles(one: ResourceFilter, facts: Facts) -> Iterator[Expr]:
 
 def _by_namespace(roles: Sequence[str]) -> Mapping[str, Sequence[str]]:
     """Return the names of roles by their namespaces."""
-    found: dict[str, list[str]] = {}
+    by_namespace: dict[str, list[str]] = {}
     for role in roles:
         namespace, colon, name = role.partition(":")
         if not (namespace and colon and name):
             raise NotConvertible(f"the role {role}, which names no namespace", "match")
-        found.setdefault(namespace, []).append(name)
-    return found
+        by_namespace.setdefault(namespace, []).append(name)
+    return by_namespace
 
 
 def _of_cluster(facts: Facts) -> Expr:

@@ -136,7 +136,7 @@ def scope_of_objects(match: Match, exclude: Match | None) -> Scope:
                 )
     if exclude is not None and not (exclude.any or exclude.all):
         raise NotConvertible("it excludes everything", "exclude")
-    blocks = [None if each is None else _of_any_operation(each) for each in (match, exclude)]
+    blocks = [None if block is None else _of_any_operation(block) for block in (match, exclude)]
     return _scope(blocks[0] or match, blocks[1], [_ANY], ObjectFacts)
 
 
@@ -182,14 +182,14 @@ def excepted(match: Match, kinds: Sequence[GroupVersionKind]) -> Expr:
     """Report whether an exception's match takes a request about one of several kinds, none for any;
     false where it takes none. Raises `NotConvertible`."""
     facts = Facts(known=tuple(kinds))
-    filters = [each for each in (*match.any, *match.all) if each != ResourceFilter()]
+    filters = [filter_ for filter_ in (*match.any, *match.all) if filter_ != ResourceFilter()]
     if any(resource_filter.roles or resource_filter.cluster_roles for resource_filter in filters):
         raise NotConvertible("the roles of a user, which an exception cannot ask for", "match")
-    if any(each.namespace_selector for each in filters) and facts.has_namespaces:
+    if any(filter_.namespace_selector for filter_ in filters) and facts.has_namespaces:
         raise NotConvertible("labels of namespaces, where Namespaces are among the kinds", "match")
     if not filters or (match.all and len(filters) < len(match.all) and not match.any):
         return cel.FALSE
-    tests = [filter_test(each, facts, kinds=True, operations=False) for each in filters]
+    tests = [filter_test(filter_, facts, kinds=True, operations=False) for filter_ in filters]
     if match.any or not match.all:
         return cel.TRUE if cel.TRUE in tests else cel.any_of(tests)
     return cel.all_of(test for test in tests if test != cel.TRUE)
@@ -208,7 +208,7 @@ def _filters(match: Match) -> tuple[ResourceFilter, ...]:
 
 def _operations(filters: Iterable[ResourceFilter], default: Sequence[str]) -> list[str]:
     filters = list(filters)
-    named = list(dict.fromkeys(name for each in filters for name in each.operations))
+    named = list(dict.fromkeys(name for filter_ in filters for name in filter_.operations))
     if all(resource_filter.operations for resource_filter in filters):
         return named
     return list(dict.fromkeys((*default, *named)))
@@ -219,21 +219,21 @@ class _Kinds:
     so that versions count which Kubernetes no longer has."""
 
     def __init__(self, filters: Sequence[ResourceFilter], reads_version: bool = False) -> None:
-        named = list(dict.fromkeys(kind for each in filters for kind in each.kinds))
+        named = list(dict.fromkeys(kind for filter_ in filters for kind in filter_.kinds))
         self.named = frozenset(named)
         if not named or not all(resource_filter.kinds for resource_filter in filters):
             raise NotConvertible("the match names no kinds", "match")
-        self._found = [_kinds_of(each, reads_version) for each in named]
-        everything = [kind for each in self._found for kind in each.kinds]
-        self.known = tuple(everything) if all(each.kinds for each in self._found) else ()
+        self._found = [_kinds_of(text, reads_version) for text in named]
+        everything = [kind for kinds in self._found for kind in kinds.kinds]
+        self.known = tuple(everything) if all(kinds.kinds for kinds in self._found) else ()
 
     def rules(self, operations: list[str]) -> list[Body]:
         """Return the resource rules, a group and its versions each."""
         if not operations:
             raise NotConvertible("it names no operation that the new policy acts at", "match")
         grouped: dict[tuple[str, tuple[str, ...]], list[str]] = {}
-        for found in self._found:
-            for group, versions, resource in found.resources:
+        for kinds in self._found:
+            for group, versions, resource in kinds.resources:
                 grouped.setdefault((group, versions), []).append(resource)
         return [
             {
@@ -263,17 +263,17 @@ def _kinds_of(text: str, reads_version: bool) -> _Found:
     if any(has_wildcard(part) for part in (kind, sub)) or (group != _ANY and has_wildcard(group)):
         raise NotConvertible(f"a kind with wildcards, {text}, has no resource", "match")
     behind = f"/{sub}" if sub else ""
-    known = [
+    served = [
         each
         for each in known_kinds()
         if each.kind == kind and group in (_ANY, each.group) and version in (_ANY, each.version)
     ]
-    if not known:
+    if not served:
         return _Found(((group, (version,), resource_name(kind) + behind),), ())
     resource = resource_name(kind) + behind
-    kinds = () if sub else tuple(known)
+    kinds = () if sub else tuple(served)
     by_group: dict[str, list[str]] = {}
-    for each in known:
+    for each in served:
         by_group.setdefault(each.group, []).append(each.version)
     if reads_version and group == _ANY and "" not in by_group:
         return _Found(((_ANY, (version,), resource),), kinds)
@@ -283,9 +283,9 @@ def _kinds_of(text: str, reads_version: bool) -> _Found:
     return _Found(resources, kinds)
 
 
-def _versions(group: str, asked: str, known: Sequence[str]) -> tuple[str, ...]:
+def _versions(group: str, asked: str, versions: Sequence[str]) -> tuple[str, ...]:
     """Return the versions of a group: any, where the rule names none and there were others."""
-    return (_ANY,) if asked == _ANY and group not in _ONE_VERSION else tuple(known)
+    return (_ANY,) if asked == _ANY and group not in _ONE_VERSION else tuple(versions)
 
 
 def _matched(match: Match, filters: Sequence[ResourceFilter], facts: Facts) -> Expr:
@@ -293,7 +293,7 @@ def _matched(match: Match, filters: Sequence[ResourceFilter], facts: Facts) -> E
         filters = [replace(resource_filter, namespace_selector=None) for resource_filter in filters]
     kinds = len({resource_filter.kinds for resource_filter in filters}) > 1
     operations = len({resource_filter.operations for resource_filter in filters}) > 1
-    tests = [filter_test(each, facts, kinds=kinds, operations=operations) for each in filters]
+    tests = [filter_test(filter_, facts, kinds=kinds, operations=operations) for filter_ in filters]
     if match.all:
         return cel.all_of(test for test in tests if test != cel.TRUE)
     return cel.TRUE if cel.TRUE in tests else cel.any_of(tests)
@@ -324,9 +324,9 @@ def _native_selector(filters: Sequence[ResourceFilter]) -> Body | None:
         made["matchLabels"] = dict(selector.labels)
     if selector.expressions:
         made["matchExpressions"] = [
-            {"key": one.key, "operator": one.operator}
-            | ({"values": list(one.values)} if one.values else {})
-            for one in selector.expressions
+            {"key": expression.key, "operator": expression.operator}
+            | ({"values": list(expression.values)} if expression.values else {})
+            for expression in selector.expressions
         ]
     return made or None
 
@@ -380,20 +380,20 @@ def _selected(selector: LabelSelector, labels: Place) -> Expr:
     return cel.all_of(tests)
 
 
-def _requires(one: Requirement, labels: Place) -> Expr:
-    place = labels.child(one.key)
-    if one.operator in ("Exists", "DoesNotExist"):
+def _requires(requirement: Requirement, labels: Place) -> Expr:
+    place = labels.child(requirement.key)
+    if requirement.operator in ("Exists", "DoesNotExist"):
         present = place.is_present()
-        return present if one.operator == "Exists" else cel.negate(present)
-    among = cel.contains(cel.list_of(one.values), place.or_value(cel.NULL))
-    return among if one.operator == "In" else cel.negate(among)
+        return present if requirement.operator == "Exists" else cel.negate(present)
+    among = cel.contains(cel.list_of(requirement.values), place.or_value(cel.NULL))
+    return among if requirement.operator == "In" else cel.negate(among)
 
 
 def _in_labelled_namespace(selector: LabelSelector, facts: Facts) -> Expr:
     labels = Place(cel.ident("namespaceObject"), ("metadata", "labels"), "{}string")
     selected = _selected(selector, labels)
-    known = cel.not_equal(cel.ident("namespaceObject"), cel.NULL)
-    tests = [known, selected]
+    is_known = cel.not_equal(cel.ident("namespaceObject"), cel.NULL)
+    tests = [is_known, selected]
     if facts.has_namespaces:
         tests.insert(0, cel.not_equal(facts.kind, NAMESPACE))
     return cel.all_of(tests)
@@ -440,7 +440,7 @@ def names_of(scope: Scope, *, is_extended: bool = True) -> Names:
         ),
         ("request", "userInfo", "username"): Value(Place(user, ("username",), TEXT)),
         ("request", "userInfo", "groups"): Value(Place(user, ("groups",), "[]string")),
-        **{("request", "kind", part): each for part, each in _kind("kind").items()},
+        **{("request", "kind", part): term for part, term in _kind("kind").items()},
         REQUEST_KIND: Constant(Members(_kind("requestKind"))),
     }
     if old.whole or not is_extended:

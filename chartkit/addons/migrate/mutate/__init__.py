@@ -68,15 +68,15 @@ def _converted(rule: Rule, namespace: str) -> ConvertedRule:
     if anchors and (len(several) > 1 or len(body.get("foreach") or ()) > 1):
         raise NotConvertible("anchors in one of several patches", "mutate/foreach")
     conditions += _named(anchors)
-    spec: Body = {"mutations": [each.body for each in mutations]}
-    if any(each.replaces for each in mutations):
+    spec: Body = {"mutations": [mutation.body for mutation in mutations]}
+    if any(mutation.replaces for mutation in mutations):
         spec = {"evaluation": {"useServerSideApply": True}, **spec}
     return ConvertedRule(
         CelKind.MUTATING,
         scope,
         spec,
         tuple(conditions),
-        tuple(context.used_in([*anchors, *(each.expression for each in mutations)])),
+        tuple(context.used_in([*anchors, *(mutation.expression for mutation in mutations)])),
         changes=tuple(context.names.changes),
         assumed=scope.object.assumed or {},
     )
@@ -134,7 +134,7 @@ def _is_rewritten(expression: Expr | str) -> bool:
 def _is_left(part: Expr) -> bool:
     match part:
         case Literal(str() as text):
-            return any(each in text for each in _UNSAFE)
+            return any(unsafe in text for unsafe in _UNSAFE)
         case Select(_, field):
             return field == _METADATA
         case StructLiteral(_, fields):
@@ -146,8 +146,8 @@ def _is_left(part: Expr) -> bool:
 def _parts(expression: Expr) -> Iterator[Expr]:
     yield expression
     parts: Iterable[Expr] = children(expression)
-    for each in parts:
-        yield from _parts(each)
+    for part in parts:
+        yield from _parts(part)
 
 
 def loop_mutations(
@@ -190,8 +190,8 @@ def _merges(body: Body, scope: Scope, names: Names, namespace: str, path: str) -
     if body.get("order") == "Ascending":
         raise NotConvertible("a foreach in ascending order turns lists round", f"{path}/order")
     loops = [
-        loop_of({**body, "list": each}, names, namespace)
-        for each in _lists(str(body.get("list") or "").strip(), patch)
+        loop_of({**body, "list": list_}, names, namespace)
+        for list_ in _lists(str(body.get("list") or "").strip(), patch)
     ]
     by_path = {loop.path: loop for loop in loops}
     patched = dict(_lists_in(patch))
@@ -207,7 +207,7 @@ def _merges(body: Body, scope: Scope, names: Names, namespace: str, path: str) -
     needed = disjunction(*(some([loop]) for loop in loops))
     if needed == cel.TRUE:
         return mutations
-    return [replace(each, conditions=(*each.conditions, needed)) for each in mutations]
+    return [replace(mutation, conditions=(*mutation.conditions, needed)) for mutation in mutations]
 
 
 def _lists(text: str, patch: Json) -> list[str]:
@@ -217,8 +217,8 @@ def _lists(text: str, patch: Json) -> list[str]:
     if several is None:
         return [text]
     patched = {path for path, element in _lists_in(patch) if "(name)" in element}
-    named = [f"{several[1]}.{each.strip()}" for each in several[2].split(",")]
-    lists = [f"{each}[]" for each in named if each.removeprefix(_OBJECT) in patched]
+    named = [f"{several[1]}.{list_.strip()}" for list_ in several[2].split(",")]
+    lists = [f"{list_}[]" for list_ in named if list_.removeprefix(_OBJECT) in patched]
     return lists or [text]
 
 

@@ -98,11 +98,11 @@ class Field:
     def keys(self) -> tuple[str, ...] | None:
         """Return the keys by which both merges tell the elements of the list here apart, None
         where both replace it; raises `NotConvertible` where they differ."""
-        found = {schema.keys if schema else None for schema in self.merged}
-        found |= {sort.list.keys if sort.list else None for sort in self._sorts()}
-        if len(found) > 1:
+        keys = {schema.keys if schema else None for schema in self.merged}
+        keys |= {sort.list.keys if sort.list else None for sort in self._sorts()}
+        if len(keys) > 1:
             raise NotConvertible(f"the list {self.place.path} is merged in another way")
-        return found.pop()
+        return keys.pop()
 
     def takes(self, value: Json) -> bool:
         """Report whether a constant is of the field's type."""
@@ -114,7 +114,7 @@ class Field:
         )
 
     def _sorts(self) -> list[Sort]:
-        return [apply_values.resolve(each) for each in self.applied]
+        return [apply_values.resolve(place) for place in self.applied]
 
     def _maps(self) -> list[MapSort]:
         maps = [sort.map for sort in self._sorts() if sort.map is not None]
@@ -163,7 +163,7 @@ def literal_value(value: Json, place: Place, names: Names, type_name: str) -> Ex
     """
     if isinstance(value, list):
         inside = place.element("element")
-        elements = [literal_value(each, inside, names, type_name) for each in value]
+        elements = [literal_value(item, inside, names, type_name) for item in value]
         is_mixed = len(set(map(_kind, elements))) > 1
         return cel.list_of(map(_dynamic, elements) if is_mixed else elements)
     if not isinstance(value, dict):
@@ -173,10 +173,10 @@ def literal_value(value: Json, place: Place, names: Names, type_name: str) -> Ex
     if place.type.startswith("{}") or not all(map(is_field_name, value)):
         type_name = ""
     fields = {
-        key: literal_value(each, place.child(key), names, type_name and f"{type_name}.{key}")
-        for key, each in value.items()
+        key: literal_value(item, place.child(key), names, type_name and f"{type_name}.{key}")
+        for key, item in value.items()
     }
-    return made(type_name, {key: (each, False) for key, each in fields.items()})
+    return made(type_name, {key: (item, False) for key, item in fields.items()})
 
 
 def constant(value: Json, names: Names) -> Expr:

@@ -108,10 +108,10 @@ def _texts(value: Json) -> Iterator[str]:
         case str():
             yield value
         case list():
-            for each in value:
-                yield from _texts(each)
+            for item in value:
+                yield from _texts(item)
         case dict():
-            yield from _texts([each for key, each in value.items() if key not in ("path", "from")])
+            yield from _texts([item for key, item in value.items() if key not in ("path", "from")])
 
 
 class Operations:
@@ -204,9 +204,9 @@ class Operations:
         if isinstance(last, Counter) or last == END or is_index(last):
             self._shifted.add(tuple(above))
             return
-        for known in list(self._changed):
-            if known[: len(path)] == path:
-                del self._changed[known]
+        for below in list(self._changed):
+            if below[: len(path)] == path:
+                del self._changed[below]
         self._changed[path] = value
 
     def _present(self, path: Path, place: Place) -> Expr:
@@ -375,7 +375,7 @@ class Operations:
     def _source(self, operation: Body) -> tuple[Path, Place]:
         """Return what is moved or copied; raises `NotConvertible` where it has changed."""
         path, place = self._end(self._steps_of(operation["from"]))
-        if any(path[: len(known)] == known[: len(path)] for known in self._changed):
+        if any(path[: len(changed)] == changed[: len(path)] for changed in self._changed):
             raise NotConvertible(f"{shown(path)} is changed and copied")
         return path, place
 
@@ -435,9 +435,9 @@ def _check_texts(value: Json, names: Names) -> None:
     """Raise `NotConvertible` for a variable that is not a string: it becomes a part of the
     patch's."""
     for text in _texts(value):
-        found = term_of(text, names)
-        if not isinstance(found, Value):
+        term = term_of(text, names)
+        if not isinstance(term, Value):
             continue
-        place = found.place.taken_for(TEXT) if found.place.path else found.place
+        place = term.place.taken_for(TEXT) if term.place.path else term.place
         if place.type != TEXT:
             raise NotConvertible("a variable in a patch that might not be a string")

@@ -107,15 +107,15 @@ def loop_of(body: Body, names: Names, namespace: str, level: int = 0) -> Loop:
     namespace: of a namespaced policy, empty for a ClusterPolicy; level: the number of loops around
     it.
     """
-    found = query_term(str(body.get("list") or "").strip(), names)
-    stream = stream_of(found, names)
+    elements = query_term(str(body.get("list") or "").strip(), names)
+    stream = stream_of(elements, names)
     is_whole = stream.is_plain and not stream.generators[0].elements.is_map
     if len(stream.generators) > 1 or stream.item.value != cel.ident(stream.generators[0].variable):
         place = replace(stream.listed(), path="")
         generator = Generator(loop_variable(place, names.taken), place)
         stream = Stream((generator,), place.element(generator.variable))
     (generator,) = stream.generators
-    is_strict = isinstance(found, Value) and found.strict
+    is_strict = isinstance(elements, Value) and elements.strict
     index = f"{generator.variable}Index" if level else _INDEX
     loop = Loop(generator, stream.item, names, index, is_strict, is_whole)
     return _narrowed(loop, body, namespace, level)
@@ -132,5 +132,5 @@ def _narrowed(loop: Loop, body: Body, namespace: str, level: int) -> Loop:
     loop = replace(loop, is_descending=body.get("order", default) == _DESCENDING)
     if body.get("preconditions") is not None:
         loop = loop.where(conditions_hold(body["preconditions"], names))
-    known = names.known | present_if(loop.generator.where)
-    return replace(loop, names=replace(names, known=known))
+    present = names.known | present_if(loop.generator.where)
+    return replace(loop, names=replace(names, known=present))

@@ -127,8 +127,8 @@ class StrategicMerge:
 
     def _of_type(self, text: str, at: Field) -> Expr:
         """Return a variable that gives what a field takes that is not a string."""
-        found = term_of(text, self.names)
-        match found:
+        term = term_of(text, self.names)
+        match term:
             case Constant(value) if at.takes(value):
                 return constant(value, self.names)
             case Value(place) if place.type == at.place.type and not place.is_optional:
@@ -136,12 +136,12 @@ class StrategicMerge:
         raise NotConvertible(f"{at.place.path} is set to a variable, and is not a string")
 
     def _computed(self, text: str, at: Field) -> Expr:
-        found = term_of(text, self.names)
-        if isinstance(found, Value):
-            found = replace(found, place=found.place.taken_for(TEXT))
-        if isinstance(found, Value) and found.place.type not in (TEXT, TIME, _QUANTITY):
+        term = term_of(text, self.names)
+        if isinstance(term, Value):
+            term = replace(term, place=term.place.taken_for(TEXT))
+        if isinstance(term, Value) and term.place.type not in (TEXT, TIME, _QUANTITY):
             raise NotConvertible(f"{at.place.path} is set to a variable that might not be a string")
-        return expression_of(found)
+        return expression_of(term)
 
     def _first_given(self, text: str, at: Field) -> tuple[Expr, bool] | None:
         """Return `{{ a || b }}` of fields that may all be absent: nothing is written then.
@@ -156,10 +156,10 @@ class StrategicMerge:
             return None
         if at.place not in places or any(place.type != _QUANTITY for place in places):
             raise NotConvertible(f"{at.place.path} may be set to null, which removes it")
-        found, *others = (place.as_optional for place in places)
+        first, *others = (place.as_optional for place in places)
         for other in others:
-            found = cel.method(found, "or", other)
-        return found, True
+            first = cel.method(first, "or", other)
+        return first, True
 
     def _object(self, patch: Json, at: Field) -> Expr | None:
         patch = require_object(patch)
@@ -220,7 +220,7 @@ class StrategicMerge:
             if len(patch) != 1 or not isinstance(patch[0], dict):
                 raise NotConvertible("a list with anchors that has several elements")
             return self._of_elements(patch[0], at)
-        elements = [each for each in map(reduced, patch) if each is not None]
+        elements = [element for element in map(reduced, patch) if element is not None]
         if len(elements) < len(patch):
             raise NotConvertible("a list of a patch with an empty object")
         at.place.taken_for(ANY_LIST)
@@ -272,7 +272,7 @@ class StrategicMerge:
 
     def _with_others(self, patch: Sequence[Json], at: Field) -> Expr:
         """Return the values of a patch, and behind them the others of the object."""
-        values = cel.list_of([constant(each, self.names) for each in patch])
+        values = cel.list_of([constant(element, self.names) for element in patch])
         variable = loop_variable(at.place, self.names.taken)
         other = cel.negate(cel.contains(values, cel.ident(variable)))
         rest = cel.macro(at.place.or_value([]), "filter", variable, other)
@@ -375,10 +375,10 @@ def _replaces(value: Json, at: Field) -> bool:
     """Report whether a value holds what server-side apply takes as a whole."""
     if isinstance(value, dict):
         return at.is_whole_object or any(
-            _replaces(each, at.child(key)) for key, each in value.items()
+            _replaces(item, at.child(key)) for key, item in value.items()
         )
     if isinstance(value, list):
-        return at.is_whole_list or any(_replaces(each, at.element("element")) for each in value)
+        return at.is_whole_list or any(_replaces(item, at.element("element")) for item in value)
     return at.is_whole_object and isinstance(value, str) and "{{" in value
 
 
@@ -398,7 +398,7 @@ def _alternatives(query: str, names: Names) -> list[Place]:
 def _operands(node: Node) -> list[Node]:
     if node.kind is not Kind.OR_EXPRESSION:
         return [node]
-    return [each for child in node.children for each in _operands(child)]
+    return [operand for child in node.children for operand in _operands(child)]
 
 
 def _required(made: Expr | None) -> Expr:

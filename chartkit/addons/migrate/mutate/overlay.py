@@ -101,8 +101,8 @@ class _Overlay:
         if conditions and self._around is not None:
             raise NotConvertible("anchors that not every element meets")
         return [
-            Mutation(each.expression, True, (*each.conditions, *conditions))
-            for each in (*own, *self._elements)
+            Mutation(part.expression, True, (*part.conditions, *conditions))
+            for part in (*own, *self._elements)
         ]
 
     def write(self, patch: Json, at: Field, path: Path = ()) -> None:
@@ -139,9 +139,9 @@ class _Overlay:
 
     def _put(self, value: Json, at: Field, path: Path, *, if_absent: bool) -> None:
         if not if_absent and isinstance(value, str):
-            found = term_of(value, self._names)
-            if isinstance(found, Value) and found.place.is_optional and not found.strict:
-                self._put_or_remove(found.place, at, path)
+            term = term_of(value, self._names)
+            if isinstance(term, Value) and term.place.is_optional and not term.strict:
+                self._put_or_remove(term.place, at, path)
                 return
         if isinstance(value, dict | list):
             type_name = object_type(at.place.path) if isinstance(value, dict) else ""
@@ -152,13 +152,13 @@ class _Overlay:
                 raise NotConvertible(f"{at.place.path} is set to what may be absent")
         self._operations.put(path, new, if_absent=if_absent)
 
-    def _put_or_remove(self, found: Place, at: Field, path: Path) -> None:
+    def _put_or_remove(self, value: Place, at: Field, path: Path) -> None:
         """Write what a variable gives; null removes what is there."""
-        if found.type != TEXT or not at.takes(""):
+        if value.type != TEXT or not at.takes(""):
             raise NotConvertible(f"{at.place.path} is set to a variable that might not be a string")
-        given, present = found.is_present(), at.place.is_present()
+        given, present = value.is_present(), at.place.is_present()
         self._operations.target(path)
-        self._operations.guarded("add", path, given, found.settled().value)
+        self._operations.guarded("add", path, given, value.settled().value)
         self._operations.guarded("remove", path, conjunction(cel.negate(given), present))
 
     def _list(self, patch: list[Json], at: Field) -> None:

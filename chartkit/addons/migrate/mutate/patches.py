@@ -67,8 +67,8 @@ def note_unused(patch: Json, names: Names) -> None:
     anchors = [parse_anchor(key) for key in keys if "{{" not in key]
     if not any(anchor and anchor.kind in HANDLED and anchor.key != "name" for anchor in anchors):
         return
-    texts = (each for _, each in leaves(patch) if isinstance(each, str) and has_variable(each))
-    if any(is_error(term_of(each, names), names) for each in texts):
+    texts = (leaf for _, leaf in leaves(patch) if isinstance(leaf, str) and has_variable(leaf))
+    if any(is_error(term_of(text, names), names) for text in texts):
         names.note(UNUSED_VARIABLES)
 
 
@@ -103,14 +103,14 @@ def parts(value: Json) -> Iterator[Json]:
     """Return a part of a patch and those below it, lists as a whole."""
     yield value
     if isinstance(value, dict):
-        for each in value.values():
-            yield from parts(each)
+        for part in value.values():
+            yield from parts(part)
 
 
 def added(value: Json) -> Json:
     """Return what `+()` anchors add where nothing is there: the anchors within it go, too."""
     if isinstance(value, dict):
-        return {plain_key(key): added(each) for key, each in value.items()}
+        return {plain_key(key): added(item) for key, item in value.items()}
     if isinstance(value, list):
         if has_anchors(value, HANDLED):
             raise NotConvertible("anchors in a list under an anchor +()")
@@ -137,5 +137,5 @@ def without_name(patch: Body) -> Body:
         if written in ("name", "(name)") and isinstance(value, str):
             inner = value.strip()
             if inner.startswith("{{") and inner.strip("{} ") == "element.name":
-                return {key: each for key, each in patch.items() if key != written}
+                return {key: item for key, item in patch.items() if key != written}
     raise NotConvertible("a foreach whose patch does not name its element")

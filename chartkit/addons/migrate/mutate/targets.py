@@ -71,7 +71,7 @@ def convert_targets(rule: Rule, policy: Policy) -> ConvertedRule:
 
 def _converted(rule: Rule, policy: Policy) -> ConvertedRule:
     body: Body = rule.mutate or {}
-    if not all(str(each.get("list")).startswith("target.") for each in body.get("foreach") or ()):
+    if not all(str(loop.get("list")).startswith("target.") for loop in body.get("foreach") or ()):
         raise NotConvertible("existing objects patched for each element of the trigger's lists")
     stated = operations_in(rule.preconditions)
     scope = scope_of(rule, [name for name in stated.allowed if name in WRITES])
@@ -82,21 +82,21 @@ def _converted(rule: Rule, policy: Policy) -> ConvertedRule:
     context = context_of(rule.context, names, policy.namespace)
     target = _target(body, context.names, policy.namespace)
     mutations = mutations_of(body, target.scope, target.names, policy.namespace, NOTHING)
-    expressions = [each.expression for each in mutations]
-    anchors = dict.fromkeys(test for each in mutations for test in each.conditions)
+    expressions = [mutation.expression for mutation in mutations]
+    anchors = dict.fromkeys(test for mutation in mutations for test in mutation.conditions)
     tests = [*target.tests, *anchors]
     spec: Body = {
         "evaluation": {"mutateExisting": {"enabled": True}},
         "targetMatchConstraints": {**target.scope.constraints, "expression": target.objects},
     }
-    if any(each.replaces for each in mutations):
+    if any(mutation.replaces for mutation in mutations):
         spec["evaluation"]["useServerSideApply"] = True
     if tests:
         spec["targetMatchConditions"] = [
             {"name": f"target-{number}", "expression": as_bool(test)}
             for number, test in enumerate(tests, 1)
         ]
-    spec["mutations"] = [each.body for each in mutations]
+    spec["mutations"] = [mutation.body for mutation in mutations]
     on_update = body.get(_ON_UPDATE, policy.resource.body["spec"].get(_ON_UPDATE))
     names.note(NO_SCANS if on_update else POLICY_EVENTS)
     return ConvertedRule(
@@ -129,7 +129,7 @@ def _target(body: Body, names: Names, namespace: str) -> _Target:
     if written.get("uid"):
         raise NotConvertible("a target by its uid", _PATH)
     api_version, kind = str(written.get("apiVersion") or ""), str(written.get("kind") or "")
-    if any(has_variable(each) or has_wildcard(each) for each in (api_version, kind)):
+    if any(has_variable(text) or has_wildcard(text) for text in (api_version, kind)):
         raise NotConvertible("a target whose kind is not written out", _PATH)
     if not api_version or "/" in kind:
         raise NotConvertible("a target without a version, or that is a part of an object", _PATH)

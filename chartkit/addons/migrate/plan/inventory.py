@@ -127,7 +127,7 @@ class Inventory:
     @property
     def findings(self) -> Sequence[Diagnostic]:
         """Return what cannot be read, and why Kyverno refuses some of the objects."""
-        return [*self.faults, *(finding for each in self.objects for finding in each.refused)]
+        return [*self.faults, *(finding for legacy in self.objects for finding in legacy.refused)]
 
 
 def read_inventory(options: InventoryOptions, stdin: TextIO, note: Note) -> Inventory:
@@ -166,15 +166,15 @@ def without_copies(inventory: Inventory) -> Inventory:
     """
     project_of = cache(_project)
     same: dict[tuple[object, ...], list[LegacyObject]] = {}
-    for each in inventory.objects:
-        project = project_of(Path(each.resource.location.file).resolve().parent)
-        key = (each.resource.kind, each.resource.namespace, each.resource.name)
-        same.setdefault((*key, project or _content(each.resource.body)), []).append(each)
+    for legacy in inventory.objects:
+        project = project_of(Path(legacy.resource.location.file).resolve().parent)
+        key = (legacy.resource.kind, legacy.resource.namespace, legacy.resource.name)
+        same.setdefault((*key, project or _content(legacy.resource.body)), []).append(legacy)
     kept = []
     for copies in same.values():
-        sources = (each for each in copies if each.document and each.origin.tool is not Tool.HELM)
+        sources = (copy for copy in copies if copy.document and copy.origin.tool is not Tool.HELM)
         source = next(sources, copies[0])
-        places = (each.resource.location for each in copies if each is not source)
+        places = (legacy.resource.location for legacy in copies if legacy is not source)
         kept.append(replace(source, copies=tuple(places)))
     return replace(inventory, objects=tuple(kept))
 
@@ -228,17 +228,17 @@ class _Files:
     resources: list[Resource] = field(default_factory=list)
 
     def read(self, paths: Sequence[str]) -> Inventory:
-        found: list[LegacyObject] = []
+        objects: list[LegacyObject] = []
         for path in paths:
             before = self._progress()
-            found.extend(self._path(path))
+            objects.extend(self._path(path))
             if before == self._progress():
                 hint = "name a manifest, a folder with manifests or a chart"
                 raise InputError("holds no Kubernetes object", Location(path), hint)
         if self.chart.values and not self.charts:
             raise InputError("no chart is read that takes it", Location(str(self.chart.values[0])))
         return Inventory(
-            tuple(found),
+            tuple(objects),
             tuple(self.faults),
             tuple(self.unread),
             self.documents,
@@ -296,8 +296,8 @@ class _Files:
         """Yield the legacy objects of a text; every: whether each document must be an object."""
         try:
             documents = self.documents[Path(file).resolve()] = read()
-            objects = [each for each in documents if every or is_object(each)]
-            found = [(each, resources([each])) for each in objects]
+            objects = [document for document in documents if every or is_object(document)]
+            contents = [(document, resources([document])) for document in objects]
         except InputError as error:
             if not every and not is_unread(row := unread_file(Path(file), error)):
                 self.notes.append(row)
@@ -305,7 +305,7 @@ class _Files:
             else:
                 self.faults.append(_fault(file, error))
             return
-        for document, contained in found:
+        for document, contained in contents:
             self.resources += contained
             legacy = [each for each in contained if is_legacy(each) and not is_status(each)]
             if legacy and _has_parameters(file, document.source.text):
@@ -317,16 +317,16 @@ class _Files:
                     replace(_legacy(each), document=document, is_code=True) for each in legacy
                 )
             else:
-                yield from (replace(each, document=document) for each in _read(legacy))
+                yield from (replace(obj, document=document) for obj in _read(legacy))
 
 
 def inventory_of(found: Sequence[Resource]) -> Inventory:
     """Return the legacy objects among some that were read before, with their documents."""
-    legacy = [each for each in found if is_legacy(each) and not is_status(each)]
-    documents = [each.location.places for each in legacy]
+    legacy = [resource for resource in found if is_legacy(resource) and not is_status(resource)]
+    documents = [resource.location.places for resource in legacy]
     objects = tuple(
-        replace(each, document=document if isinstance(document, Document) else None)
-        for each, document in zip(_read(legacy), documents, strict=True)
+        replace(legacy_object, document=document if isinstance(document, Document) else None)
+        for legacy_object, document in zip(_read(legacy), documents, strict=True)
     )
     return Inventory(objects, resources=found)
 

@@ -58,12 +58,12 @@ class Plan:
 
     def by_kind(self) -> Mapping[str, Tally]:
         """Return the totals of each kind, sorted."""
-        return self._tallies((each.legacy.resource.kind, each.outcomes) for each in self.objects)
+        return self._tallies((item.legacy.resource.kind, item.outcomes) for item in self.objects)
 
     def by_origin(self) -> Sequence[tuple[Origin, int]]:
         """Return how many objects each origin generated, most first."""
         counts = Counter(planned_object.legacy.origin for planned_object in self.objects)
-        return sorted(counts.items(), key=lambda each: (-each[1], str(each[0])))
+        return sorted(counts.items(), key=lambda pair: (-pair[1], str(pair[0])))
 
     def by_type(self) -> Mapping[str, Tally]:
         """Return the totals of each type of rule, sorted; objects: those that have such a rule."""

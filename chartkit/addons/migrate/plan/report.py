@@ -181,7 +181,7 @@ def as_json(plan: Plan) -> Body:
         "types": _totals_body(plan.by_type()),
         "origins": [{**origin.as_json(), "objects": count} for origin, count in plan.by_origin()],
         "notRead": list(plan.unread),
-        "findings": [finding_body(each) for each in (*plan.faults, *plan.notes)],
+        "findings": [finding_body(finding) for finding in (*plan.faults, *plan.notes)],
     }
 
 

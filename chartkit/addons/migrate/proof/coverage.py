@@ -121,7 +121,7 @@ def _parts(name: str, program: Program) -> Iterator[_Part]:
     root = program.root
     loops = (node for node in nodes(root) if isinstance(node, Comprehension))
     inside = {part.id for loop in loops for part in _bookkeeping(loop)}
-    known: set[str] = set()
+    texts: set[str] = set()
     for node in nodes(program.root):
         if node.id in inside or node.id not in checked.types:
             continue
@@ -133,8 +133,8 @@ def _parts(name: str, program: Program) -> Iterator[_Part]:
         for part, wanted in watched:
             short = shortened(" ".join(unparse(part, macros).split()), _LONGEST)
             text = f"{name}: {short}"
-            if text not in known:
-                known.add(text)
+            if text not in texts:
+                texts.add(text)
                 yield _Part(text, part, wanted)
 
 
@@ -175,8 +175,8 @@ class Tally:
         self._policies = {
             one.policy.id: one.policy for one in new.admitting if isinstance(one, CompiledCelPolicy)
         }
-        found = {key: branches_of(policy) for key, policy in self._policies.items()}
-        self._branches = {key: branches for key, branches in found.items() if branches is not None}
+        by_key = {key: branches_of(policy) for key, policy in self._policies.items()}
+        self._branches = {key: branches for key, branches in by_key.items() if branches is not None}
 
     def count(self, case: Case, legacy: Said, new: Said) -> None:
         """Count one request."""
@@ -247,10 +247,10 @@ class Tally:
         for facet in facets:
             states.setdefault(facet.path, set()).update(facet.states)
         for path, planned in sorted(states.items(), key=lambda item: path_text(item[0])):
-            found = self._tries.get(path, Counter())
-            possible = [one for one in sorted(planned) if found[one] or (path, one) not in refused]
+            tried = self._tries.get(path, Counter())
+            possible = [one for one in sorted(planned) if tried[one] or (path, one) not in refused]
             if possible:
-                yield _reached(BOTH, path_text(path), found, possible)
+                yield _reached(BOTH, path_text(path), tried, possible)
 
 
 def _planned(rule: Rule) -> Sequence[str]:
@@ -260,5 +260,5 @@ def _planned(rule: Rule) -> Sequence[str]:
 
 
 def _reached(form: str, name: str, states: Mapping[str, int], planned: Sequence[str]) -> Reached:
-    missing = tuple(one for one in planned if not states.get(one))
+    missing = tuple(state for state in planned if not states.get(state))
     return Reached(form, name, dict(sorted(states.items())), missing)

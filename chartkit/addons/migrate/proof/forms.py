@@ -187,11 +187,11 @@ def _patched(results: Iterable[RuleResult], before: Body) -> Body | None:
 
 def _sorted(bodies: Iterable[Body | None]) -> tuple[Body, ...]:
     """Return objects in order; those that are written twice in the same way once."""
-    found = {canonical(one): one for one in map(_unlabelled, filter(None, bodies))}
+    distinct = {canonical(body): body for body in map(_unlabelled, filter(None, bodies))}
     return tuple(
         sorted(
-            found.values(),
-            key=lambda one: (one.get("kind", ""), Resource(one).namespace, Resource(one).name),
+            distinct.values(),
+            key=lambda body: (body.get("kind", ""), Resource(body).namespace, Resource(body).name),
         )
     )
 

@@ -124,11 +124,11 @@ class NamedDifferences:
                 return change
         if legacy.result is Result.FAIL and new.result is Result.ERROR:
             return ""
-        found = _general(aspect, case, legacy, new, ask_new) if self.general else ""
+        name = _general(aspect, case, legacy, new, ask_new) if self.general else ""
         is_let_through = legacy.result in _QUIET and new.result is Result.FAIL
-        if not found and self.by_context and is_let_through and _is_update(case):
+        if not name and self.by_context and is_let_through and _is_update(case):
             return EXISTING_BY_CONTEXT.text
-        return found
+        return name
 
 
 def wildcards_of(legacy: Resource) -> frozenset[str]:
@@ -141,8 +141,8 @@ def wildcards_of(legacy: Resource) -> frozenset[str]:
                     anchor = parse_anchor(key)
                     yield key if anchor is None else anchor.key
                 yield from keys(below)
-        for each in list_of(value):
-            yield from keys(each)
+        for item in list_of(value):
+            yield from keys(item)
 
     rules = mappings_at(legacy.body, "spec", "rules")
     return frozenset(key for rule in rules for key in keys(rule.get("validate")))
@@ -181,8 +181,8 @@ def _general(aspect: Aspect, case: Case, legacy: Answer, new: Answer, ask_new: A
     if legacy.result in _QUIET and new.result in (Result.FAIL, Result.ERROR):
         return EXISTING.text if _violated_before(case, ask_new) else ""
     if legacy.result is Result.ERROR and new.result is Result.FAIL:
-        known = any("execution error: " in error for error in legacy.errors)
-        return ANCHOR_ERRORS.text if known else ERRORS.text
+        is_anchor = any("execution error: " in error for error in legacy.errors)
+        return ANCHOR_ERRORS.text if is_anchor else ERRORS.text
     return ""
 
 
@@ -203,9 +203,9 @@ def _is_replication_controller(case: Case, legacy: Answer, ask_new: Ask) -> bool
 
 def _breaks_queries(case: Case, errors: Collection[str]) -> bool:
     """Report whether a text of a request, put into a query, makes another one of it."""
-    if not any(_MALFORMED in each for each in errors):
+    if not any(_MALFORMED in message for message in errors):
         return False
-    return any(each in json.dumps(case.document, default=str) for each in ("'", "\\\\"))
+    return any(quote in json.dumps(case.document, default=str) for quote in ("'", "\\\\"))
 
 
 def _loads_by_word(errors: Collection[str]) -> bool:
@@ -330,13 +330,13 @@ def _is_irregular(value: Json, schema: Schema | None) -> bool:
     if schema is None:
         return False
     if isinstance(value, dict):
-        return any(_is_irregular(each, schema.field(key)) for key, each in value.items())
+        return any(_is_irregular(item, schema.field(key)) for key, item in value.items())
     if not isinstance(value, list) or schema.keys is None:
         return False
-    texts = [_key(each, schema.keys) for each in value]
+    texts = [_key(item, schema.keys) for item in value]
     if len(set(texts)) < len(texts) or not all(all(text) for text in texts):
         return True
-    return any(_is_irregular(each, schema.elements()) for each in value)
+    return any(_is_irregular(item, schema.elements()) for item in value)
 
 
 def _key(element: Json, keys: tuple[str, ...]) -> tuple[str, ...]:

@@ -123,7 +123,7 @@ class Coverage:
     @property
     def reached(self) -> int:
         """Return the number of states that at least one request reached."""
-        return sum(len(one.states) for one in self.places)
+        return sum(len(place.states) for place in self.places)
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,11 +157,11 @@ class Proof:
 
 def verdict(proofs: Iterable[Proof]) -> Verdict:
     """Return what the proofs of a policy, or of several, say together: a difference counts most."""
-    found = tuple(proofs)
-    if any(proof.faults for proof in found):
+    all_proofs = tuple(proofs)
+    if any(proof.faults for proof in all_proofs):
         return Verdict.DIFFERS
-    if all(proof.equal for proof in found):
-        return Verdict.EQUAL if found else Verdict.UNPROVED
+    if all(proof.equal for proof in all_proofs):
+        return Verdict.EQUAL if all_proofs else Verdict.UNPROVED
     return Verdict.UNDECIDED
 
 
@@ -179,12 +179,12 @@ def difference(legacy: Answer, new: Answer) -> Aspect | None:
         return Aspect.ADMISSION
     # A request that a rule fails to mutate is refused, whatever others make of it.
     patched = (None, None) if legacy.failed else (legacy.patched, new.patched)
-    for aspect, one, other in (
+    for aspect, first, second in (
         (Aspect.MUTATION, *patched),
         (Aspect.TARGETS, legacy.targets, new.targets),
         (Aspect.GENERATION, legacy.generated, new.generated),
     ):
-        if one != other and canonical(one) != canonical(other):
+        if first != second and canonical(first) != canonical(second):
             return aspect
     if legacy.deletes != new.deletes:
         return Aspect.DELETION
@@ -206,8 +206,8 @@ def _same_result(legacy: Answer, new: Answer) -> bool:
 
 
 def _same_message(legacy: Iterable[str], new: Iterable[str]) -> bool:
-    known = set(legacy)
-    return not known or "" in known or all(not text or text in known for text in new)
+    messages = set(legacy)
+    return not messages or "" in messages or all(not text or text in messages for text in new)
 
 
 def canonical(value: Json) -> str:

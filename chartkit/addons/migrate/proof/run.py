@@ -301,10 +301,10 @@ class _Prover:
         expressed = [
             leaf for each in policies if isinstance(each, CelPolicy) for leaf in cel_leaves(each)
         ]
-        known = {leaf.path for leaf in expressed}
+        paths = {leaf.path for leaf in expressed}
         # Values that are known to meet a rule come before the others.
-        for each in policies:
-            leaves += legacy_leaves(each, known) if isinstance(each, Policy) else ()
+        for policy in policies:
+            leaves += legacy_leaves(policy, paths) if isinstance(policy, Policy) else ()
         leaves += expressed
         for cleaner in (*self._legacy.cleaning, *self._new.cleaning):
             if isinstance(cleaner, DeletingPolicy):
@@ -327,7 +327,7 @@ class _Prover:
 
     def _selectors(self) -> list[str]:
         policies = [policy.policy for policy in (*self._legacy.admitting, *self._new.admitting)]
-        rules = (rule for each in policies if isinstance(each, Policy) for rule in each.rules)
+        rules = (rule for policy in policies if isinstance(policy, Policy) for rule in policy.rules)
         return [kind for rule in rules for kind in rule.match.kinds]
 
     def _kinds(self) -> list[GroupVersionKind]:
@@ -343,8 +343,8 @@ class _Prover:
         compared = [value for leaf in self._leaves if leaf.path in _KIND for value in leaf.values]
         if compared:
             # The versions that the legacy form compares, whether or not the new one does.
-            written = (each for _, body in self._parts() for each in literals_in(body))
-            compared += [each for each in written if isinstance(each, str) and "/" in each]
+            written = (literal for _, body in self._parts() for literal in literals_in(body))
+            compared += [text for text in written if isinstance(text, str) and "/" in text]
         texts = (value for value in compared if isinstance(value, str))
         return [*kinds, *compared_kinds(kinds, texts)]
 
@@ -359,7 +359,7 @@ class _Prover:
             if isinstance(policy, CelPolicy) and policy.constraints is not None
             for rule in policy.constraints.rules
         )
-        return tuple(one for one in TEMPLATED if named or one != REPLICATION_CONTROLLER)
+        return tuple(kind for kind in TEMPLATED if named or kind != REPLICATION_CONTROLLER)
 
     def _least(self, kind: GroupVersionKind) -> Body:
         least_body = least_object(kind)
@@ -394,16 +394,16 @@ class _Prover:
             return
         typed = self._types.agree(case.document)
         key = (typed, *signature(aspect, case, legacy, new))
-        known = self._found.get(key)
-        count = 1 if known is None else known.count + 1
+        before = self._found.get(key)
+        count = 1 if before is None else before.count + 1
         # A request as an API server sends it tells more than one without the defaults.
-        stored = (known is None or not known.stored) and as_sent(case) is case
+        stored = (before is None or not before.stored) and as_sent(case) is case
         self._is_shown = self._is_shown or stored
-        if known is None or stored:
+        if before is None or stored:
             said = legacy.answer, new.answer
             self._found[key] = Difference(aspect, case, *said, count, stored=stored, typed=typed)
         else:
-            self._found[key] = replace(known, count=count)
+            self._found[key] = replace(before, count=count)
 
     def _learn(self, case: Case, request: Request, legacy: Said, new: Said) -> None:
         """Keep a request with a new outcome, to be changed further."""
@@ -420,7 +420,7 @@ class _Prover:
             return
         self._outcomes.add(outcome)
         rules = [result.rule for result in legacy.results if result.status is not Status.SKIP]
-        policies = [one.policy_id for one in new.results if one.status is not Status.SKIP]
+        policies = [result.policy_id for result in new.results if result.status is not Status.SKIP]
         faults = sum(result.status in _FAULTS for result in legacy.results)
         learned = Learned(case, frozenset((*rules, *policies)), faults)
         for space in self._spaces:
@@ -458,8 +458,8 @@ class _Prover:
         found: dict[str, Difference] = {}
         for one in map(self._minimized, self._chosen()):
             key = f"{one.aspect} {canonical(as_pod(one.case))}"
-            known = found.get(key)
-            found[key] = one if known is None else replace(known, count=known.count + one.count)
+            same = found.get(key)
+            found[key] = one if same is None else replace(same, count=same.count + one.count)
         return list(found.values())
 
     def _chosen(self) -> list[Difference]:

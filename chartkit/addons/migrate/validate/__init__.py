@@ -71,7 +71,7 @@ def convert_validate(rule: Rule, policy: Policy) -> ConvertedRule:
         # What is looked at next depends on it: one validation says both.
         facts = [conjunction(*facts)]
     message = _message(rule, names)
-    loops = [each.expression for each in variables if not isinstance(each.expression, str)]
+    loops = [item.expression for item in variables if not isinstance(item.expression, str)]
     loops += [text for text in message.values() if not isinstance(text, str)]
     validations = [{**message, "expression": as_bool(fact)} for fact in facts]
     converted = ConvertedRule(

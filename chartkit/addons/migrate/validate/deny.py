@@ -26,11 +26,11 @@ def denied(deny: Body, names: Names) -> Expr:
     conditions = deny.get("conditions")
     if not conditions:
         raise NotConvertible("a deny without conditions refuses everything", "validate/deny")
-    found = conditions_hold(conditions, names)
-    if found == cel.FALSE and may_fail(conditions, names):
+    test = conditions_hold(conditions, names)
+    if test == cel.FALSE and may_fail(conditions, names):
         # All that it refuses is what its conditions cannot be evaluated of.
         raise NotConvertible("its conditions can never hold", "validate/deny/conditions")
-    return found
+    return test
 
 
 def denial_texts(body: Json, own: str, names: Names) -> list[tuple[Expr, str]]:
@@ -119,28 +119,28 @@ def _loop(loop: Body, names: Names, namespace: str, path: str, level: int) -> Ex
         inner = replace(inner, taken=inner.taken | entries.keys())
         if loop.get("deny") is not None:
             refuse_messages(loop["deny"].get("conditions") or [])
-            found = cel.negate(denied(loop["deny"], inner))
+            test = cel.negate(denied(loop["deny"], inner))
         elif loop.get("pattern") is not None:
             pattern = with_variables(loop["pattern"], inner)
-            found = pattern_verdict(pattern, item, inner.taken).allows
+            test = pattern_verdict(pattern, item, inner.taken).allows
         elif loop.get("anyPattern") is not None:
             patterns = with_variables(loop["anyPattern"], inner)
-            found = any_pattern_verdict(patterns, item, inner.taken).allows
+            test = any_pattern_verdict(patterns, item, inner.taken).allows
         else:
             loops = loop.get("foreach")
             if not loops:
                 raise NotConvertible("a foreach that says nothing", path)
             facts = every_element(loops, inner, namespace, f"{path}/foreach", level + 1)
-            found = conjunction(*facts)
+            test = conjunction(*facts)
         if loop.get("preconditions") is not None:
             met = conditions_hold(loop["preconditions"], inner)
             if may_fail(loop["preconditions"], inner):
-                found = cel.conditional(met, found, cel.TRUE)
+                test = cel.conditional(met, test, cel.TRUE)
             else:
-                found = disjunction(cel.negate(met), found)
+                test = disjunction(cel.negate(met), test)
         for name, expression in reversed(entries.items()):
-            found = bound(found, name, expression)
-        return found
+            test = bound(test, name, expression)
+        return test
 
     return stream.all(holds)
 

@@ -26,7 +26,7 @@ _NAME: Final = "metadata"
 
 def require_one_extension(rule: Rule, policy: Policy) -> None:
     """Raise `NotConvertible` for a rule of Pods and other kinds that is extended to controllers."""
-    kinds = {kind for each in (*rule.match.any, *rule.match.all) for kind in each.kinds}
+    kinds = {kind for filter_ in (*rule.match.any, *rule.match.all) for kind in filter_.kinds}
     if _POD not in kinds or len(kinds) == 1:
         return
     allowed = autogen.controllers(policy)
@@ -70,7 +70,7 @@ def named_apart(rule: ConvertedRule, name: str, value: Expr) -> ConvertedRule:
 def _changed(rule: ConvertedRule, change: Callable[[Expr], Expr]) -> ConvertedRule:
     """Return a rule with the expressions of its validations and variables changed."""
     validations = [
-        {key: _of(each, change) for key, each in one.items()} for one in rule.spec["validations"]
+        {key: _of(value, change) for key, value in one.items()} for one in rule.spec["validations"]
     ]
     variables = [Variable(each.name, _of(each.expression, change)) for each in rule.variables]
     spec = {**rule.spec, "validations": validations}

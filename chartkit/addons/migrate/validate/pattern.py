@@ -92,7 +92,7 @@ def _natural(pattern: Json) -> str:
         return "int"
     if isinstance(pattern, float):
         return "double"
-    parts = [part for each in read_alternatives(str(pattern)) for part in each]
+    parts = [part for alternative in read_alternatives(str(pattern)) for part in alternative]
     if all(part.removeprefix("!") in _WORDS for part in parts):
         return "bool"
     operands = []
@@ -162,7 +162,7 @@ def _operation(place: Place, text: str) -> Expr:
     if isinstance(operation, Operation):
         return _comparison(place, operation)
     joined = disjunction if operation.excludes else conjunction
-    return joined(*(_comparison(place, each) for each in operation.operations))
+    return joined(*(_comparison(place, part) for part in operation.operations))
 
 
 def _comparison(place: Place, operation: Operation) -> Expr:
@@ -314,7 +314,7 @@ def _object(pattern: Body, place: Place, taken: frozenset[str]) -> Verdict:
     conditions = [verdict for key, verdict in anchored if _is_condition(key)]
     others = [verdict for key, verdict in anchored if not _is_condition(key)]
     if len(anchored) > 1:
-        if not conditions and not any(each.always_applies for each in others):
+        if not conditions and not any(other.always_applies for other in others):
             raise NotConvertible("several lists in anchors, each with conditions of its own")
         # A list of which no element applies does not count next to an anchor that holds.
         others = [plain(each.allows) for each in others]
@@ -418,7 +418,7 @@ def _where_present(pattern: Json, child: Place, taken: frozenset[str]) -> Verdic
 
 
 def _exists(pattern: Json, child: Place, taken: frozenset[str]) -> Expr:
-    if not isinstance(pattern, list) or not all(isinstance(each, dict) for each in pattern):
+    if not isinstance(pattern, list) or not all(isinstance(item, dict) for item in pattern):
         raise NotConvertible("an existence anchor needs a list of objects")
     variable = loop_variable(child, taken)
     element = child.element(variable)
@@ -428,8 +428,8 @@ def _exists(pattern: Json, child: Place, taken: frozenset[str]) -> Expr:
                 child.value,
                 "exists",
                 variable,
-                pattern_verdict(each, element, taken | {variable}).holds,
+                pattern_verdict(item, element, taken | {variable}).holds,
             )
-            for each in pattern
+            for item in pattern
         )
     )

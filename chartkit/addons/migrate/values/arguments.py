@@ -49,7 +49,7 @@ def move_arguments(context: Context, row: Row) -> None:
     if written[0].lead or entry.lead:
         written[0].lead = [*entry.lead, *written[0].lead]
     flags = list(_flags(written))
-    names = {each.name for each in flags}
+    names = {flag.name for flag in flags}
     for flag in flags:
         _place(context, row, flag, names)
 

@@ -100,10 +100,10 @@ class Context:
         name, line = ".".join(key), entry.line
         if refused:
             kept = "It is given there too, otherwise: what stood there is kept."
-            places_text = tuple(".".join(each) for each in refused)
+            places_text = tuple(".".join(place) for place in refused)
             self.steps.append(Step(Outcome.ASKED, name, key, line, places_text, kept, row.do))
         if len(refused) < len(places):
-            done = tuple(".".join(each) for each in places if each not in refused)
+            done = tuple(".".join(place) for place in places if place not in refused)
             self.steps.append(Step(outcome, name, key, line, done, row.why, do or row.do))
 
     def set(self, target: Path, value: Json, entry: Entry | None = None) -> bool:

@@ -90,17 +90,17 @@ def move_filters(context: Context, row: Row) -> None:
         do = "Write it as [Kind,namespace,name], or leave it out."
         context.say(Outcome.ASKED, row.key, entry, (), why, do)
         return
-    found = list(_filters([entry] if is_text else items(entry)))
-    defaults = [each for each in found if _is_default(each)]
+    filters = list(_filters([entry] if is_text else items(entry)))
+    defaults = [filter_ for filter_ in filters if _is_default(filter_)]
     present = {default.namespace if default.of_namespace else default.kind for default in defaults}
-    is_left_out = any(each.of_namespace and each.namespace == _KUBE_SYSTEM for each in found)
+    is_left_out = any(each.of_namespace and each.namespace == _KUBE_SYSTEM for each in filters)
     if _KUBE_SYSTEM not in present and not is_left_out:
         context.sees_kube_system = True
     if len(present & {*_NAMESPACES, *_KINDS}) < _MOST:
-        _keep(context, row, found)
+        _keep(context, row, filters)
         return
-    added = [each for each in found if not _is_default(each)]
-    missing = [each for each in (*_NAMESPACES, *_KINDS) if each not in present]
+    added = [filter_ for filter_ in filters if not _is_default(filter_)]
+    missing = [name for name in (*_NAMESPACES, *_KINDS) if name not in present]
     context.tree.drop(row.key)
     targets = [*_add(context, added), *_exclude(context, missing)]
     why = "It is a copy of the old chart's filters, and the chart has its own."
@@ -113,15 +113,15 @@ def move_filters(context: Context, row: Row) -> None:
 
 
 def _add(context: Context, added: Sequence[_Filter]) -> Iterator[tuple[str, ...]]:
-    namespaces = [each for each in added if each.of_namespace]
-    others = [each for each in added if not each.of_namespace]
+    namespaces = [filter_ for filter_ in added if filter_.of_namespace]
+    others = [filter_ for filter_ in added if not filter_.of_namespace]
     if namespaces:
         target = ("config", "resourceFiltersIncludeNamespaces")
         entries = [_item(namespace.namespace, namespace.item) for namespace in namespaces]
         yield from _put(context, target, entries)
     if others:
         target = ("config", "resourceFiltersInclude")
-        entries = [entry for each in others for entry in _written(each)]
+        entries = [entry for other in others for entry in _written(other)]
         yield from _put(context, target, entries)
 
 
@@ -129,7 +129,7 @@ def _exclude(context: Context, missing: Sequence[str]) -> Iterator[tuple[str, ..
     texts = [text for name in missing for text in _ours(name)]
     if texts:
         yield from _put(
-            context, ("config", "resourceFiltersExclude"), [Entry("", Leaf(each)) for each in texts]
+            context, ("config", "resourceFiltersExclude"), [Entry("", Leaf(text)) for text in texts]
         )
 
 
@@ -143,12 +143,12 @@ def _put(
     yield target
 
 
-def _keep(context: Context, row: Row, found: Sequence[_Filter]) -> None:
+def _keep(context: Context, row: Row, filters: Sequence[_Filter]) -> None:
     entry = context.tree.find(row.key)
     if entry is None:
         return
-    kept = [each for each in found if each.kind not in _GONE_KINDS]
-    entries = [item for each in kept if not _is_own(each) for item in _written(each)]
+    kept = [filter_ for filter_ in filters if filter_.kind not in _GONE_KINDS]
+    entries = [item for filter_ in kept if not _is_own(filter_) for item in _written(filter_)]
     value = value_of([""])
     if entries and not isinstance(value, Leaf):
         value.entries = entries
@@ -159,14 +159,14 @@ def _keep(context: Context, row: Row, found: Sequence[_Filter]) -> None:
     context.say(Outcome.CHANGED, row.key, entry, row.targets, row.why, do)
 
 
-def _written(each: _Filter) -> Iterator[Entry]:
+def _written(filter_: _Filter) -> Iterator[Entry]:
     """A filter as it must be written to leave out what it did."""
-    if each.kind == "*":
-        yield _item(f"[*/*,{each.namespace},{each.name}]", each.item)
+    if filter_.kind == "*":
+        yield _item(f"[*/*,{filter_.namespace},{filter_.name}]", filter_.item)
         return
-    yield _item(f"[{each.kind},{each.namespace},{each.name}]", each.item)
-    if "/" not in each.kind:
-        yield Entry("", Leaf(f"[{each.kind}/?*,{each.namespace},{each.name}]"))
+    yield _item(f"[{filter_.kind},{filter_.namespace},{filter_.name}]", filter_.item)
+    if "/" not in filter_.kind:
+        yield Entry("", Leaf(f"[{filter_.kind}/?*,{filter_.namespace},{filter_.name}]"))
 
 
 def _item(text: str, old: Entry) -> Entry:
@@ -192,9 +192,9 @@ def _is_default(each: _Filter) -> bool:
     return _is_own(each)
 
 
-def _is_own(each: _Filter) -> bool:
+def _is_own(filter_: _Filter) -> bool:
     """Report whether it is for an object of the old chart."""
-    text = f"{each.kind},{each.namespace},{each.name}"
+    text = f"{filter_.kind},{filter_.namespace},{filter_.name}"
     return any(name in text for name in _OWN_TEMPLATES)
 
 

@@ -97,11 +97,11 @@ def job_image(context: Context, row: Row) -> None:
             return
         _drop(context, row, [row.key], *_split("", text, ""))
         return
-    fields = {each.key: str(context.value((*row.key, each.key)) or "") for each in block.entries}
+    fields = {entry.key: str(context.value((*row.key, entry.key)) or "") for entry in block.entries}
     name = fields.get("repository", "")
     if name.split(":")[0].endswith(_CHECKER):
         return
-    keys = [(*row.key, each) for each in ("registry", "repository", "tag") if each in fields]
+    keys = [(*row.key, name) for name in ("registry", "repository", "tag") if name in fields]
     rest = [(*row.key, field) for field in fields if (*row.key, field) not in keys]
     for key in rest:
         if row.key != row.targets[0] and context.value(key) is not None:

@@ -186,7 +186,7 @@ class _Run:
         tree, seen, there = self.context.tree, -1, set[int]()
         for entry in list(block.entries):
             if tree.changes != seen:
-                seen, there = tree.changes, {id(each) for each in block.entries}
+                seen, there = tree.changes, {id(entry) for entry in block.entries}
             if id(entry) in there:
                 self._key((*path, entry.key), entry)
 
@@ -309,7 +309,7 @@ class _Run:
 
 
 def _has_null(data: Json) -> bool:
-    return isinstance(data, dict) and any(each is None or _has_null(each) for each in data.values())
+    return isinstance(data, dict) and any(item is None or _has_null(item) for item in data.values())
 
 
 def _named(block: Block, opens: Callable[[Path], bool]) -> Iterator[tuple[Path, Entry]]:
@@ -334,7 +334,7 @@ def leftovers(old: Body, new: Body, steps: Sequence[Step]) -> dict[Path, str]:
     A key that is where it was, or that stands with the same value where it goes, is in the file;
     so is one whose parts went somewhere each by itself.
     """
-    found: dict[Path, dict[str, None]] = {}
+    decisions: dict[Path, dict[str, None]] = {}
     holders = {step.path[:length] for step in steps for length in range(len(step.path))}
     for step in steps:
         path = step.path
@@ -344,8 +344,8 @@ def leftovers(old: Body, new: Body, steps: Sequence[Step]) -> dict[Path, str]:
         targets = (_path(new, target) for target in step.targets)
         stands = (target is not None and value_at(new, target) == value for target in targets)
         if value_at(new, path) != value and not any(stands):
-            found.setdefault(path, {})[step.do] = None
-    return {path: " ".join(filter(None, said)) for path, said in found.items()}
+            decisions.setdefault(path, {})[step.do] = None
+    return {path: " ".join(filter(None, said)) for path, said in decisions.items()}
 
 
 def as_comments(document: Document, text: str, kept: Mapping[Path, str]) -> Iterator[str]:

@@ -84,7 +84,7 @@ def _relabelled(value: Leaf | Block, component: str) -> Leaf | Block:
         entry.value = _relabelled(entry.value, component)
     if value.listed:
         return value
-    fields = {each.key: each for each in value.entries}
+    fields = {entry.key: entry for entry in value.entries}
     if {"key", "operator"} <= set(fields):
         key = fields["key"].value
         if isinstance(key, Leaf) and key.data in _OLD_LABELS and "values" in fields:
@@ -92,27 +92,27 @@ def _relabelled(value: Leaf | Block, component: str) -> Leaf | Block:
             fields["values"].value = value_of([component])
     labels = fields.get("matchLabels")
     if labels is not None and isinstance(labels.value, Block):
-        for each in labels.value.entries:
-            if _is_old(each.key, each.value.data if isinstance(each.value, Leaf) else None):
-                each.key = each.name = _COMPONENT
-                each.value = Leaf(component)
+        for label in labels.value.entries:
+            if _is_old(label.key, label.value.data if isinstance(label.value, Leaf) else None):
+                label.key = label.name = _COMPONENT
+                label.value = Leaf(component)
     return value
 
 
 def _data(data: Json, component: str) -> Json:
     if isinstance(data, list):
-        return [_data(each, component) for each in data]
+        return [_data(item, component) for item in data]
     if not isinstance(data, dict):
         return data
-    found = {key: _data(each, component) for key, each in data.items()}
-    if found.get("key") in _OLD_LABELS and "operator" in found and "values" in found:
-        return {**found, "key": _COMPONENT, "values": [component]}
-    if isinstance(found.get("matchLabels"), dict):
-        labels = found["matchLabels"]
-        kept = {key: each for key, each in labels.items() if not _is_old(key, each)}
+    fields = {key: _data(item, component) for key, item in data.items()}
+    if fields.get("key") in _OLD_LABELS and "operator" in fields and "values" in fields:
+        return {**fields, "key": _COMPONENT, "values": [component]}
+    if isinstance(fields.get("matchLabels"), dict):
+        labels = fields["matchLabels"]
+        kept = {key: value for key, value in labels.items() if not _is_old(key, value)}
         if len(kept) < len(labels):
-            found["matchLabels"] = {_COMPONENT: component, **kept}
-    return found
+            fields["matchLabels"] = {_COMPONENT: component, **kept}
+    return fields
 
 
 def _is_old(key: str, value: Json) -> bool:
@@ -281,7 +281,7 @@ def _webhooks(context: Context, row: Row) -> None:
     if isinstance(data, str):
         _webhooks_of_text(context, row, entry, data)
         return
-    if not isinstance(data, list) or not all(isinstance(each, dict | None) for each in data):
+    if not isinstance(data, list) or not all(isinstance(item, dict | None) for item in data):
         context.say(Outcome.ASKED, row.key, entry, (), _NO_SELECTORS, _SAY)
         return
     if not data[0]:

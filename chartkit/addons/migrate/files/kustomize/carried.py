@@ -107,14 +107,14 @@ class Builds:
         build.transform(body)
         if body.get("commonLabels") or body.get("labels") or body.get("commonAnnotations"):
             # Forget new forms that labels and annotations change in another way.
-            for each in build.objects:
-                if each.migrated is not None and each.documents is not None:
+            for resource in build.objects:
+                if resource.migrated is not None and resource.documents is not None:
                     try:
-                        made = self.convert(each.migrated, each.body, each.documents)
+                        made = self.convert(resource.migrated, resource.body, resource.documents)
                     except StaysError:
                         made = ()
-                    if list(made) != list(each.documents):
-                        each.documents = None
+                    if list(made) != list(resource.documents):
+                        resource.documents = None
         self._entries(build, file, JSON_PATCHES, body)
         return build
 
@@ -123,10 +123,10 @@ class Builds:
         place = (folder / name.replace("\x00", "")).resolve()
         if place in self.documents:
             try:
-                found = resources(self.documents[place])
+                objects = resources(self.documents[place])
             except InputError:
                 return Build(is_open=True)
-            return Build(list(built(found, self.migrated)))
+            return Build(list(built(objects, self.migrated)))
         below = self.folders.get(place, [])
         return self.build(below[0]) if len(below) == 1 else Build(is_open=True)
 
@@ -154,37 +154,37 @@ class Builds:
         changes: dict[int, list[Change]] = {}
         made: list[tuple[BuiltObject, Body, Sequence[Body]]] = []
         for index, patch in enumerate(entry.patches):
-            for each in _policies(build, entry, patch):
+            for policy in _policies(build, entry, patch):
                 if entry.file is not None and entry.file in self.shared:
                     raise StaysError(self.shared[entry.file])
-                body, documents = self._patched(build, each, patch)
-                made.append((each, body, documents))
-                changes.setdefault(index, []).extend(_changes(each.documents or (), documents))
+                body, documents = self._patched(build, policy, patch)
+                made.append((policy, body, documents))
+                changes.setdefault(index, []).extend(_changes(policy.documents or (), documents))
         if not made:
             return None
         if not all(changes.values()):
-            for each, body, _ in made:
-                each.body = body
+            for policy, body, _ in made:
+                policy.body = body
             raise _NothingError("it changes nothing of the new policies: remove it")
         if entry.target is None:
             new = rewritten(entry, changes)
         else:
             new = retargeted(entry, changes[0], lambda target: list(_selected(build, target)))
-        for each, body, documents in made:
-            each.body, each.documents = body, documents
+        for policy, body, documents in made:
+            policy.body, policy.documents = body, documents
         return new
 
     def _patched(
-        self, build: Build, each: BuiltObject, patch: Patch
+        self, build: Build, policy: BuiltObject, patch: Patch
     ) -> tuple[Body, Sequence[Body]]:
         if build.reason:
             raise StaysError(build.reason)
-        if each.migrated is None or not each.migrated.is_whole:
-            raise StaysError(f"{each.name} does not convert as a whole")
-        if each.documents is None:
-            raise StaysError(f"{each.name} has another patch that is not carried along")
-        body = patch.apply(each.body)
-        return body, self.convert(each.migrated, body, each.documents)
+        if policy.migrated is None or not policy.migrated.is_whole:
+            raise StaysError(f"{policy.name} does not convert as a whole")
+        if policy.documents is None:
+            raise StaysError(f"{policy.name} has another patch that is not carried along")
+        body = patch.apply(policy.body)
+        return body, self.convert(policy.migrated, body, policy.documents)
 
 
 def _unknown(documents: Sequence[Document]) -> str:
@@ -195,7 +195,7 @@ def _unknown(documents: Sequence[Document]) -> str:
     if not any(map(body.get, (*_BEFORE, JSON_PATCHES, *_CHANGING))):
         return ""
     changing = next((key for key in _CHANGING if body.get(key)), "")
-    if any("fields" in mapping_at(each) for each in list_of(body.get("labels"))):
+    if any("fields" in mapping_at(label) for label in list_of(body.get("labels"))):
         changing = "labels.fields"
     if changing:
         return f"its kustomization has {changing}"
@@ -207,7 +207,7 @@ def _policies(build: Build, entry: Entry, patch: Patch) -> list[BuiltObject]:
     if entry.target is not None:
         built_objects = build.selected(entry.target)
     elif isinstance(patch, Merge):
-        built_objects = [each for each in build.objects if each.is_named(patch)]
+        built_objects = [resource for resource in build.objects if resource.is_named(patch)]
     policies = [built_object for built_object in built_objects if built_object.migrated is not None]
     others = [built_object for built_object in built_objects if built_object.migrated is None]
     if policies and others:
@@ -287,7 +287,7 @@ class Carried:
 def carried(inventory: Inventory, migrated: Sequence[MigratedObject], migrate: Migrate) -> Carried:
     """Return the kustomizations among the inputs with patches of the new policies."""
     kustomizations = [document for document in inventory.documents if is_kustomization(document)]
-    objects = {id(each.legacy.resource.body): each for each in migrated}
+    objects = {id(policy.legacy.resource.body): policy for policy in migrated}
     shared: dict[Path, str] = {}
     while True:
         builds = Builds(inventory.documents, objects, _Converter(migrate).convert, shared)
@@ -312,22 +312,22 @@ class _Converter:
         patched = LegacyObject(
             Resource(body, legacy.resource.location), legacy.origin, legacy.rules
         )
-        found = self.migrate(patched, False)
-        if found.reason or not found.is_whole:
-            reasons = filter(None, (found.reason, *(outcome.reason for outcome in found.outcomes)))
+        new = self.migrate(patched, False)
+        if new.reason or not new.is_whole:
+            reasons = filter(None, (new.reason, *(outcome.reason for outcome in new.outcomes)))
             raise StaysError(f"the patched policy does not convert: {next(reasons, '')}")
-        if list(map(_identity, found.documents)) != list(map(_identity, documents)):
+        if list(map(_identity, new.documents)) != list(map(_identity, documents)):
             raise StaysError("the patched policy becomes other policies")
         known = {change for outcome in migrated.outcomes for change in outcome.changes}
-        changes = [one for outcome in found.outcomes for one in outcome.changes if one not in known]
+        changes = [one for outcome in new.outcomes for one in outcome.changes if one not in known]
         if changes:
             raise StaysError(f"the patched policy changes: {changes[0]}")
-        touched = set().union(*map(_touched, documents, found.documents))
+        touched = set().union(*map(_touched, documents, new.documents))
         if touched - _SETTINGS and migrated.proof is not None:
             proved = self.migrate(patched, True)
             if proved.differs:
                 raise StaysError(f"the patched policy differs: {proved.fault}")
-        return found.documents
+        return new.documents
 
 
 def _identity(body: Body) -> tuple[object, ...]:
@@ -373,7 +373,7 @@ def _carried(builds: Builds) -> Carried:
         source = builds.documents[file][0].source
         files.append(FileText(source.file, source.text, text))
     count = sum(1 for _, place in places if place)
-    return Carried([each for each in files if each.changes], count, frozenset(places), reasons)
+    return Carried([file for file in files if file.changes], count, frozenset(places), reasons)
 
 
 def _kustomization(

@@ -52,7 +52,7 @@ def read_entry(
     if isinstance(raw, str):
         raw = {"patch" if "\n" in raw or "{" in raw else "path": raw}
     body = mapping_at(raw)
-    if any(mapping_at(body, "options").get(each) for each in _RENAMING):
+    if any(mapping_at(body, "options").get(option) for option in _RENAMING):
         raise StaysError("its options let it rename")
     path, text, file = body.get("path"), body.get("patch"), None
     if isinstance(path, str) and "\x00" not in path:
@@ -67,8 +67,8 @@ def read_entry(
             raise StaysError(f"it cannot be read: {error.message}") from None
     target = body.get("target")
     patches = [
-        Operations(each.body) if isinstance(each.body, list) else Merge(mapping_at(each.body))
-        for each in read
+        Operations(item.body) if isinstance(item.body, list) else Merge(mapping_at(item.body))
+        for item in read
     ]
     if key == MERGES and any(isinstance(patch, Merge) and _has_null(patch) for patch in patches):
         raise StaysError("kustomize writes null as a text in labels and annotations there")
@@ -95,7 +95,7 @@ class Change:
         """The merge as a patch that names its object."""
         named = mapping_at(self.document, "metadata")
         metadata = {key: named[key] for key in ("name", "namespace") if key in named}
-        rest = {key: each for key, each in self.merge.items() if key != "metadata"}
+        rest = {key: value for key, value in self.merge.items() if key != "metadata"}
         return {
             "apiVersion": self.document["apiVersion"],
             "kind": self.document["kind"],
@@ -171,8 +171,8 @@ def _text(entry: Entry, contents: Sequence[Json | Document]) -> str:
         if document not in kept
     ]
     comments = [comment.text for region in regions for comment in comments_in(region)]
-    pieces = [_region(each) if isinstance(each, Document) else dump_yaml(each) for each in contents]
-    return "".join(f"{each}\n" for each in comments) + SEPARATOR.join(pieces)
+    pieces = [_region(part) if isinstance(part, Document) else dump_yaml(part) for part in contents]
+    return "".join(f"{comment}\n" for comment in comments) + SEPARATOR.join(pieces)
 
 
 def _region(document: Document) -> str:
@@ -225,7 +225,7 @@ class BuiltObject:
             fits(target.get("group"), group)
             and fits(target.get("version"), version)
             and fits(target.get("kind"), str(body.get("kind")))
-            and any(fits(target.get("name"), each) for each in self._names(body))
+            and any(fits(target.get("name"), name) for name in self._names(body))
             and any(fits(target.get("namespace"), each) for each in self._namespaces(body))
         )
 
@@ -272,38 +272,38 @@ class Build:
     def forget_repeated(self) -> None:
         """Forget the new forms of a policy that appears twice: the name of its file covers both."""
         seen: dict[int, BuiltObject] = {}
-        for built_object in self.objects:
-            if built_object.migrated is None:
+        for item in self.objects:
+            if item.migrated is None:
                 continue
-            first = seen.setdefault(id(built_object.migrated), built_object)
-            if first is not built_object:
-                first.documents = built_object.documents = None
+            first = seen.setdefault(id(item.migrated), item)
+            if first is not item:
+                first.documents = item.documents = None
 
     def selected(self, target: Body) -> list[BuiltObject]:
         """Return the objects that a target selects; raise StaysError where not all are known."""
-        built_objects = [each for each in self.objects if each.is_selected(target)]
-        if self.is_open and any(each.migrated is not None for each in built_objects):
+        built_objects = [item for item in self.objects if item.is_selected(target)]
+        if self.is_open and any(resource.migrated is not None for resource in built_objects):
             raise StaysError("its kustomization has resources that are not among the PATHs")
         return built_objects
 
     def transform(self, kustomization: Body) -> None:
         """Give the objects the names, namespace, labels and annotations of a kustomization."""
         labels = {**mapping_at(kustomization, "commonLabels")}
-        for each in list_of(kustomization.get("labels")):
-            labels |= mapping_at(mapping_at(each).get("pairs"))
+        for label in list_of(kustomization.get("labels")):
+            labels |= mapping_at(mapping_at(label).get("pairs"))
         given = {
             "labels": labels,
             "annotations": mapping_at(kustomization, "commonAnnotations"),
         }
-        added: Body = {"metadata": {key: each for key, each in given.items() if each}}
-        for each in self.objects:
-            each.prefix = f"{kustomization.get('namePrefix') or ''}{each.prefix}"
-            each.suffix = f"{each.suffix}{kustomization.get('nameSuffix') or ''}"
-            each.namespace = kustomization.get("namespace") or each.namespace
-            if added["metadata"] and each.migrated is not None:
-                each.body = Merge(added).apply(each.body)
-                if each.documents is not None:
-                    each.documents = [Merge(added).apply(document) for document in each.documents]
+        added: Body = {"metadata": {key: value for key, value in given.items() if value}}
+        for item in self.objects:
+            item.prefix = f"{kustomization.get('namePrefix') or ''}{item.prefix}"
+            item.suffix = f"{item.suffix}{kustomization.get('nameSuffix') or ''}"
+            item.namespace = kustomization.get("namespace") or item.namespace
+            if added["metadata"] and item.migrated is not None:
+                item.body = Merge(added).apply(item.body)
+                if item.documents is not None:
+                    item.documents = [Merge(added).apply(document) for document in item.documents]
 
 
 def built(
@@ -311,7 +311,7 @@ def built(
 ) -> Iterator[BuiltObject]:
     """Yield the objects of a file; migrated: legacy policies by the identity of their bodies."""
     for resource in resources:
-        each = migrated.get(id(resource.body))
-        is_whole = each is not None and bool(each.documents) and each.is_whole
-        documents = each.documents if each is not None and is_whole else None
-        yield BuiltObject(resource.body, each, documents)
+        policy = migrated.get(id(resource.body))
+        is_whole = policy is not None and bool(policy.documents) and policy.is_whole
+        documents = policy.documents if policy is not None and is_whole else None
+        yield BuiltObject(resource.body, policy, documents)

@@ -31,7 +31,7 @@ class Merge:
         named = mapping_at(target, "metadata")
         kept = {key: named.get(key) for key in ("name", "namespace")}
         metadata = {**mapping_at(made, "metadata"), **kept}
-        metadata = {key: each for key, each in metadata.items() if each is not None}
+        metadata = {key: value for key, value in metadata.items() if value is not None}
         return {**made, "kind": target.get("kind"), "metadata": metadata}
 
 
@@ -81,22 +81,22 @@ def _refuse_directives(value: Json) -> None:
         directive = next((key for key in value if str(key).startswith("$")), None)
         if directive is not None:
             raise StaysError(f"the directive {directive} is not carried along")
-        for each in value.values():
-            _refuse_directives(each)
+        for item in value.values():
+            _refuse_directives(item)
     elif isinstance(value, list):
-        for each in value:
-            _refuse_directives(each)
+        for item in value:
+            _refuse_directives(item)
 
 
 def _merged(target: Json, patch: Json) -> Json:
     if not isinstance(patch, dict):
         return patch
     made = dict(mapping_at(target))
-    for key, each in patch.items():
-        if each is None:
+    for key, item in patch.items():
+        if item is None:
             made.pop(key, None)
         else:
-            made[key] = _merged(made.get(key), each)
+            made[key] = _merged(made.get(key), item)
     return made
 
 

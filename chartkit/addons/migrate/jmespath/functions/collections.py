@@ -145,7 +145,7 @@ def items(names: Names, args: Sequence[Term]) -> Term:
     stream = members(names, object_)
     key = stream.generators[-1].variable
     called = [
-        constant_text(each, "the name of a key or a value") for each in (key_name, value_name)
+        constant_text(name, "the name of a key or a value") for name in (key_name, value_name)
     ]
     terms = {called[0]: computed(cel.ident(key), TEXT), called[1]: Value(stream.item)}
     made = Members(terms)
@@ -171,18 +171,18 @@ def lookup(_names: Names, args: Sequence[Term]) -> Term:
 @declare
 def not_null(_names: Names, args: Sequence[Term]) -> Term:
     """The first value that is not null."""
-    found: Term = Constant(None)
-    for each in reversed(args):
-        match each:
+    first: Term = Constant(None)
+    for term in reversed(args):
+        match term:
             case Constant(value) if is_json(value):
-                found = found if value is None else each
+                first = first if value is None else term
             case Stream():
-                found = chosen(each.presence, replace(each, presence=cel.TRUE), found)
+                first = chosen(term.presence, replace(term, presence=cel.TRUE), first)
             case Value(place):
-                found = _or_else(place, found)
+                first = _or_else(place, first)
             case _:
                 raise NotConvertible("a value of not_null that is not known")
-    return found
+    return first
 
 
 def _or_else(place: Place, other: Term) -> Term:
@@ -243,7 +243,7 @@ _KEY, _VALUE, _ENTRIES = "key", "value", "entries"
 def merge(_names: Names, args: Sequence[Term]) -> Term:
     """One object of several; later members take the place of earlier ones."""
     lists = list(map(_entries, args))
-    types = {each.place.type for each in args if isinstance(each, Value)}
+    types = {arg.place.type for arg in args if isinstance(arg, Value)}
     type_ = types.pop() if len(types) == 1 and len(args) == len(lists) else ANY_MAP
     # Kyverno cannot read the objects of lists that + joins (kyverno/sdk, transform/impl.go).
     total = (
@@ -263,7 +263,7 @@ def _entries(term: Term) -> Expr:
             values = members.terms.values()
             pairs = list(zip(map(cel.literal, members.terms), mixed(values), strict=True))
         case Value(Place(tree.MapLiteral(entries), ())):
-            pairs = [(each.key, each.value) for each in entries]
+            pairs = [(entry.key, entry.value) for entry in entries]
         case Value():
             object_ = _object(term)
             there(object_)
@@ -291,7 +291,7 @@ def _map_of(entries: Expr) -> Expr:
 @declare
 def object_from_lists(_names: Names, args: Sequence[Term]) -> Term:
     """An object with its names from one list, of texts, and its values from another."""
-    names, values = (listed(each, "object_from_lists") for each in args)
+    names, values = (listed(arg, "object_from_lists") for arg in args)
     if names.type != f"[]{TEXT}":
         raise NotConvertible("object_from_lists of names that might not be strings")
     at = cel.ident("at")
@@ -327,9 +327,9 @@ def type_(_names: Names, args: Sequence[Term]) -> Term:
         return Constant("string")
     value = place.or_value(cel.NULL)
     named: Expr = cel.literal("number")
-    for cel_type, each in reversed(_CEL_TYPES):
+    for cel_type, type_name in reversed(_CEL_TYPES):
         is_one = cel.equal(cel.call("type", value), cel.ident(cel_type))
-        named = cel.conditional(is_one, each, named)
+        named = cel.conditional(is_one, type_name, named)
     return computed(cel.conditional(cel.equal(value, cel.NULL), "null", named), TEXT)
 
 

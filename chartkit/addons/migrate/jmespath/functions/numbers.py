@@ -110,7 +110,7 @@ def _arithmetic(name: str, operator: str, of_sizes: str = "") -> None:
         if of_sizes and all(map(_is_size, args)):
             first, second = map(_quantity, args)
             return computed(cel.method(first, of_sizes, second), SIZE)
-        left, right = (_whole(each) for each in args)
+        left, right = (_whole(arg) for arg in args)
         return computed(cel.compare(operator, left, right), "int")
 
     FUNCTIONS[name] = function
@@ -310,7 +310,7 @@ def _of_times(name: str) -> None:
     def function(names: Names, args: Sequence[Term]) -> Term:
         template, type_ = _OF_TIMES[name]
         moments = dict(
-            zip(("first", "second", "third"), (_moment(names, each) for each in args), strict=False)
+            zip(("first", "second", "third"), (_moment(names, arg) for arg in args), strict=False)
         )
         return computed(cel.filled(template, **moments), type_)
 

@@ -186,8 +186,8 @@ def to_boolean(_names: Names, args: Sequence[Term]) -> Term:
 def equal_fold(_names: Names, args: Sequence[Term]) -> Term:
     """Report whether two texts are equal but for the case of letters; one must be written out."""
     first, second = args
-    known, other = (first, second) if isinstance(first, Constant) else (second, first)
-    written = quote_meta(constant_text(known, "the other text of equal_fold"))
+    constant, other = (first, second) if isinstance(first, Constant) else (second, first)
+    written = quote_meta(constant_text(constant, "the other text of equal_fold"))
     return computed(cel.method(text(other), "matches", f"(?is)^{written}$"), "bool")
 
 
@@ -259,10 +259,10 @@ def regex_replace_all(_names: Names, args: Sequence[Term]) -> Term:
     groups = _groups(expression)
     template = constant_text(replacement, "a replacement")
 
-    def reference(found: re.Match[str]) -> str:
-        if found[1]:
+    def reference(match: re.Match[str]) -> str:
+        if match[1]:
             return "$"
-        group = found[2] or found[3]
+        group = match[2] or match[3]
         if not group.isdecimal() or int(group) > _MOST_GROUPS:
             raise NotConvertible(f"the replacement {template} names a group that is not a number")
         # A group that the expression does not have is empty.
@@ -318,15 +318,15 @@ def semver_compare(_names: Names, args: Sequence[Term]) -> Term:
         is_default = parse_range(written)(Version(0, 0, 0))
     except SemverError as error:
         raise NotConvertible(f"the range {written} is malformed: {error}") from None
-    found = text_or_field(version)
-    read = cel.call("semver", found)
+    value = text_or_field(version)
+    read = cel.call("semver", value)
     inside = disjunction(
         *(
             conjunction(*(_ordered(read, sign, str(other)) for sign, other in alternative))
             for alternative in alternatives
         )
     )
-    is_version = cel.call("isSemver", found)
+    is_version = cel.call("isSemver", value)
     if is_default:
         return computed(disjunction(cel.negate(is_version), inside), "bool")
     return computed(conjunction(is_version, inside), "bool")

@@ -149,9 +149,9 @@ class _Reader:
                 label = (*lookup.path, EACH, "metadata", "labels", key)
                 yield Leaf(label, (text, ABSENT, f"{text}x"), group, 1)
         for path, values, met in self._found:
-            for one in place(path):
-                told = () if name.endswith(_MESSAGE) else tuple(values)
-                yield Leaf(one, told, group, met)
+            for target in place(path):
+                compared = () if name.endswith(_MESSAGE) else tuple(values)
+                yield Leaf(target, compared, group, met)
 
     def _note(self, path: Path, values: Iterable[Json], met: int = 0) -> None:
         self._found.append((path, list(values), met))
@@ -160,8 +160,8 @@ class _Reader:
         reader = _READERS.get(type(node))
         return () if reader is None else reader(self, node, scope)
 
-    def _all(self, found: Iterable[Expr], scope: Scope) -> Paths:
-        return tuple(dict.fromkeys(path for one in found for path in self._paths(one, scope)))
+    def _all(self, exprs: Iterable[Expr], scope: Scope) -> Paths:
+        return tuple(dict.fromkeys(path for expr in exprs for path in self._paths(expr, scope)))
 
     def _ident(self, node: Ident, scope: Scope) -> Paths:
         return scope.get(node.name) or (((node.name,),) if node.name in _ROOTS else ())
@@ -177,14 +177,14 @@ class _Reader:
         return paths
 
     def _variable(self, name: str) -> tuple[Paths, tuple[Json, ...]]:
-        known = self._variables.get(name)
-        if known is None:
+        variable = self._variables.get(name)
+        if variable is None:
             self._variables[name] = (), ()
             root = _parsed(self._texts.get(name, ""))
             if root is not None:
-                known = self._paths(root, {}), tuple(_literals(root))
-            self._variables[name] = known = known or ((), ())
-        return known
+                variable = self._paths(root, {}), tuple(_literals(root))
+            self._variables[name] = variable = variable or ((), ())
+        return variable
 
     def _call(self, node: Call, scope: Scope) -> Paths:
         if node.function in _INDEX:
@@ -212,8 +212,8 @@ class _Reader:
     def _look_up(self, node: Call, scope: Scope) -> Paths:
         """Return the place of what a call of `resource` or `globalContext` asks for."""
         texts = [
-            one.value if isinstance(one, Literal) and isinstance(one.value, str) else _UNKNOWN
-            for one in node.args
+            arg.value if isinstance(arg, Literal) and isinstance(arg.value, str) else _UNKNOWN
+            for arg in node.args
         ]
         for path in self._all(node.args, scope):
             self._note(path, (_UNKNOWN,))
@@ -230,8 +230,8 @@ class _Reader:
         namespace, name = [*where, "", ""][:2]
         labels = [
             (str(entry.key.value), str(entry.value.value))
-            for one in node.args
-            for entry in (one.entries if isinstance(one, MapLiteral) else ())
+            for argument in node.args
+            for entry in (argument.entries if isinstance(argument, MapLiteral) else ())
             if isinstance(entry.key, Literal) and isinstance(entry.value, Literal)
         ]
         name = name if node.function == "Get" else ""
@@ -254,13 +254,13 @@ class _Reader:
         return values
 
     def _named_literals(self, node: Call) -> Iterator[Json]:
-        for one in nodes(node):
+        for part in nodes(node):
             if (
-                isinstance(one, Select)
-                and isinstance(one.operand, Ident)
-                and one.operand.name == "variables"
+                isinstance(part, Select)
+                and isinstance(part.operand, Ident)
+                and part.operand.name == "variables"
             ):
-                yield from self._variable(one.field)[1]
+                yield from self._variable(part.field)[1]
 
     def _loop(self, node: Comprehension, scope: Scope) -> Paths:
         ranged = self._paths(node.iter_range, scope)
@@ -311,9 +311,9 @@ def _asserted(node: Expr) -> Iterator[int]:
 def _compared(node: Call) -> Iterator[Json]:
     """Yield the literals that a value is equal to, or is among."""
     for operand in node.args:
-        for one in operand.elements if isinstance(operand, ListLiteral) else (operand,):
-            if isinstance(one, Literal):
-                yield one.value
+        for item in operand.elements if isinstance(operand, ListLiteral) else (operand,):
+            if isinstance(item, Literal):
+                yield item.value
 
 
 def _operands(node: Call) -> tuple[Expr, ...]:
@@ -321,12 +321,12 @@ def _operands(node: Call) -> tuple[Expr, ...]:
     long, those of all its calls."""
     if node.function not in _CHAINED:
         return parts(node)
-    found: list[Expr] = []
+    operands: list[Expr] = []
     first: Expr = node
     while isinstance(first, Call) and first.function == node.function:
         first, *others = parts(first)
-        found += reversed(others)
-    return (first, *reversed(found))
+        operands += reversed(others)
+    return (first, *reversed(operands))
 
 
 def _parsed(text: str) -> Expr | None:

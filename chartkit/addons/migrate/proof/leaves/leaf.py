@@ -100,7 +100,7 @@ def place(path: Path) -> tuple[Path, ...]:
         path = (IMAGE, "config", *path[2:])
     if path[:1] == ("images",) or path[:2] in _REFERENCES:
         lists = [image for image in _IMAGES if image in path[1:2]] or _IMAGES
-        return tuple(("object", "spec", one, EACH, "image") for one in lists)
+        return tuple(("object", "spec", list_, EACH, "image") for list_ in lists)
     return (_of_texts(path),) if path and path[0] in _ROOTS else ()
 
 
@@ -247,12 +247,12 @@ def _of_pattern(pattern: Json) -> Iterator[Iterable[Json]]:
 def _scalars(text: str) -> Iterator[Json]:
     """Yield texts around one and what they are as numbers and booleans."""
     yield from around_text(text)
-    for one in tuple(around_text(text)):
-        if one in ("true", "false"):
-            yield one == "true"
-        match = _NUMBER.fullmatch(one)
-        if match and not match[2] and len(one) <= _LONGEST_NUMBER:
-            yield float(one) if "." in one else int(one)
+    for value in tuple(around_text(text)):
+        if value in ("true", "false"):
+            yield value == "true"
+        match = _NUMBER.fullmatch(value)
+        if match and not match[2] and len(value) <= _LONGEST_NUMBER:
+            yield float(value) if "." in value else int(value)
     if text in ("true", "false"):
         yield text != "true"
 
@@ -280,12 +280,12 @@ def matching(pattern: str) -> list[str]:
     """Return texts that a regular expression matches, by its alternatives, then others that it may
     not match."""
     written = _TOKEN.sub(_posix, pattern)
-    found: dict[str, None] = {}
+    generated: dict[str, None] = {}
     for at in range(_SAMPLES):
         with suppress(GoError):
-            found[generate(written, partial(_choice, at))] = None
-    samples = [sample for sample in found if len(sample) <= _LONGEST]
-    unlike = [f"{sample}!" for sample in samples[:2]] + [one[:-1] for one in samples[:2] if one]
+            generated[generate(written, partial(_choice, at))] = None
+    samples = [sample for sample in generated if len(sample) <= _LONGEST]
+    unlike = [f"{sample}!" for sample in samples[:2]] + [text[:-1] for text in samples[:2] if text]
     return [*dict.fromkeys((*samples, *unlike, "", "unlike"))]
 
 
@@ -300,7 +300,7 @@ def _posix(token: re.Match[str]) -> str:
     if text.startswith("[^"):
         return next((char for char in "x1-_/ " if re.fullmatch(text, char)), "x")
     if text.startswith("["):
-        return re.sub(r"\\[dws]", lambda each: _PERL[each[0]], text)
+        return re.sub(r"\\[dws]", lambda escape: _PERL[escape[0]], text)
     if text.startswith("(?"):
         return "" if text.endswith(")") else "("
     if text in _PERL:

@@ -152,18 +152,18 @@ class _Leaves:
     def _add(self, path: Path, values: Iterable[Json], met: int = 0) -> None:
         self._found.append(Leaf(path, tuple(values), self._group, met))
 
-    def _filter(self, one: ResourceFilter, *, meets: bool) -> None:
-        names = (one.name, *one.names) if one.name else one.names
+    def _filter(self, filter_: ResourceFilter, *, meets: bool) -> None:
+        names = (filter_.name, *filter_.names) if filter_.name else filter_.names
         self._texts(("object", "metadata", "name"), names, meets=meets)
-        self._texts(("object", "metadata", "namespace"), one.namespaces, meets=meets)
-        for key, text in (one.annotations or {}).items():
+        self._texts(("object", "metadata", "namespace"), filter_.namespaces, meets=meets)
+        for key, text in (filter_.annotations or {}).items():
             self._label(("object", "metadata", "annotations"), key, text, meets=meets)
-        self._selector(("object", "metadata", "labels"), one.selector, meets=meets)
-        self._selector(("namespaceLabels",), one.namespace_selector, meets=meets)
-        self._texts(("operation",), one.operations, meets=meets)
-        self._texts(("roles", EACH), one.roles, meets=meets)
-        self._texts(("clusterRoles", EACH), one.cluster_roles, meets=meets)
-        for subject in one.subjects:
+        self._selector(("object", "metadata", "labels"), filter_.selector, meets=meets)
+        self._selector(("namespaceLabels",), filter_.namespace_selector, meets=meets)
+        self._texts(("operation",), filter_.operations, meets=meets)
+        self._texts(("roles", EACH), filter_.roles, meets=meets)
+        self._texts(("clusterRoles", EACH), filter_.cluster_roles, meets=meets)
+        for subject in filter_.subjects:
             if subject.kind == "Group":
                 self._texts(("userInfo", "groups", EACH), (subject.name,), meets=meets)
             else:
@@ -233,11 +233,11 @@ class _Leaves:
             operations = parse_yaml(text) if isinstance(text, str) else ()
         except ChartkitError:
             return
-        for one in operations if isinstance(operations, list) else ():
-            pointer = one.get("path") if isinstance(one, dict) else None
+        for operation in operations if isinstance(operations, list) else ():
+            pointer = operation.get("path") if isinstance(operation, dict) else None
             if isinstance(pointer, str):
                 pointer = _NUMBER.sub("0", pointer)
                 steps = pointer_steps("x".join(split_text(pointer, find_variables(pointer))))
                 path = (EACH if step == "-" or step.isdigit() else step for step in steps)
-                values = around_all(_scalars(one.get("value")))
+                values = around_all(_scalars(operation.get("value")))
                 self._add((*_OBJECT, *path), [*values, ABSENT])

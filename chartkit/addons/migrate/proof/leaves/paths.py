@@ -129,7 +129,7 @@ def with_value(
 
 def renamed(member: Body, others: list[Json]) -> Body:
     """Return an element with a name of its own, as lists that are maps by name require."""
-    names = [one.get("name") for one in others if isinstance(one, dict)]
+    names = [other.get("name") for other in others if isinstance(other, dict)]
     metadata = member.get("metadata")
     if isinstance(metadata, dict) and "name" in metadata:
         return {**member, "metadata": {**metadata, "name": f"{metadata['name']}-2"}}

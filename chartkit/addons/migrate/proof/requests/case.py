@@ -58,7 +58,7 @@ def _bound(cluster: Body, user: User, namespace: Json) -> Iterator[tuple[str, st
 
 
 def _bindings(cluster: Body, key: str) -> list[Body]:
-    return [each for each in cluster.get(key) or () if isinstance(each, dict)]
+    return [binding for binding in cluster.get(key) or () if isinstance(binding, dict)]
 
 
 def _names(binding: Body, user: User, namespace: str) -> bool:
@@ -66,9 +66,9 @@ def _names(binding: Body, user: User, namespace: str) -> bool:
     for subject in mappings_at(binding, "subjects"):
         name = subject.get("name")
         account = f"{_ACCOUNT}{subject.get('namespace') or namespace}:{name}"
-        known = {"User": [user.name], "Group": list(user.groups)}
+        names = {"User": [user.name], "Group": list(user.groups)}
         is_account = subject.get("kind") == "ServiceAccount" and account == user.name
-        if is_account or name in known.get(str(subject.get("kind")), ()):
+        if is_account or name in names.get(str(subject.get("kind")), ()):
             return True
     return False
 
@@ -80,16 +80,16 @@ def with_bindings(document: Body) -> Body:
     if not any(named.values()) or not (_OF_CLUSTER in cluster or _OF_NAMESPACES in cluster):
         return cluster
     username = mapping_at(document, "userInfo").get("username", "")
-    found = {**cluster}
+    objects = {**cluster}
     for text in named["clusterRoles"]:
         body = _binding("ClusterRoleBinding", _CLUSTER_ROLE, text, username)
-        found[_OF_CLUSTER] = [*found.get(_OF_CLUSTER, ()), body]
+        objects[_OF_CLUSTER] = [*objects.get(_OF_CLUSTER, ()), body]
     for text in named["roles"]:
         namespace, _, name = text.partition(":")
         body = _binding("RoleBinding", _ROLE, name, username)
         body["metadata"]["namespace"] = namespace
-        found[_OF_NAMESPACES] = [*found.get(_OF_NAMESPACES, ()), body]
-    return found
+        objects[_OF_NAMESPACES] = [*objects.get(_OF_NAMESPACES, ()), body]
+    return objects
 
 
 def _binding(kind: str, role: str, name: str, username: Json) -> Body:
@@ -158,7 +158,7 @@ def case_of(request: Request, origin: str = "") -> Case:
     """Return a request of a test or a recording as a document; a user's variables are left out,
     for policies in CEL see none."""
     given = (given_operation(values) for values in request.variables.values())
-    operation = str(next((one for one in given if one is not None), request.operation))
+    operation = str(next((value for value in given if value is not None), request.operation))
     document: Body = {"object": request.resource.body, "operation": operation}
     if request.old is not None:
         document["oldObject"] = request.old.body

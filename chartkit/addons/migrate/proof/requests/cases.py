@@ -126,9 +126,9 @@ class Cases:
             ]
             yield from in_turns([cases for cases, _ in made], [share for _, share in made])
 
-    def _once(self, found: Iterable[Case], space: Space, *, is_endless: bool) -> Iterator[Case]:
+    def _once(self, cases: Iterable[Case], space: Space, *, is_endless: bool) -> Iterator[Case]:
         rotation, repeated, fruitless = cycle(space.controllers or (POD,)), 0, 0
-        for turn, case in enumerate(found):
+        for turn, case in enumerate(cases):
             seen, left_out = len(self._seen), self.left_out.total()
             yield from self._accepted(case, raw=turn % _AS_WRITTEN == 0)
             if space.controllers and turn % _CONTROLLED == 0:
@@ -222,12 +222,12 @@ def _given(space: Space, _chance: random.Random) -> Iterator[Case]:
 def _meeting(space: Space, _chance: random.Random) -> Iterator[Case]:
     """Yield, for each rule, the objects with every place of it met, and with every one missed."""
     for group in _groups(space):
-        facets = [one for one in space.facets if group in one.groups]
+        facets = [facet for facet in space.facets if group in facet.groups]
         for base in space.bases[:4]:
-            yield with_values(base, [(one, one.values[0]) for one in facets], space.kind)
-            yield with_values(base, [(one, _missed(one)) for one in facets], space.kind)
+            yield with_values(base, [(facet, facet.values[0]) for facet in facets], space.kind)
+            yield with_values(base, [(facet, _missed(facet)) for facet in facets], space.kind)
     for base in space.bases[:1]:
-        yield with_values(base, [(one, one.values[0]) for one in space.facets], space.kind)
+        yield with_values(base, [(facet, facet.values[0]) for facet in space.facets], space.kind)
     for base in met_bases(space)[:1]:
         yield base
         for facet in [one for one in space.facets if one.met][:_FEW]:
@@ -254,10 +254,10 @@ def _decided(space: Space, _chance: random.Random) -> Iterator[Case]:
     """Yield the requests that had a new outcome with every operation, and with one place changed,
     in turns: first those that rules let pass, where whatever a value does is seen, then those that
     few refuse."""
-    waiting, known, alike = list[tuple[int, Iterator[Case]]](), 0, Counter[frozenset[str]]()
+    waiting, seen, alike = list[tuple[int, Iterator[Case]]](), 0, Counter[frozenset[str]]()
     while True:
-        new = space.learned[known:]
-        known += len(new)
+        new = space.learned[seen:]
+        seen += len(new)
         for learned in new:
             alike[learned.groups] += 1
             order = alike[learned.groups] + _FEW * learned.faults
@@ -347,10 +347,10 @@ def _pairs(space: Space, chance: random.Random) -> Iterator[Case]:
     """Yield every pair of values of two places of one rule, in an order by chance."""
     bases = [*met_bases(space), *space.bases[:1]]
     together = [
-        (one, other)
-        for index, one in enumerate(space.facets)
+        (facet, other)
+        for index, facet in enumerate(space.facets)
         for other in space.facets[index + 1 :]
-        if one.groups & other.groups
+        if facet.groups & other.groups
     ]
     chance.shuffle(together)
     for facet, other in together[:400]:
@@ -363,9 +363,9 @@ def _pairs(space: Space, chance: random.Random) -> Iterator[Case]:
 
 
 def _by_chance(space: Space, chance: random.Random) -> Iterator[Case]:
-    bases, known, futile = [*space.bases, *met_bases(space)], len(space.learned), 0
+    bases, count, futile = [*space.bases, *met_bases(space)], len(space.learned), 0
     while space.facets and futile < _FUTILE:
-        learned = [each.case for each in space.learned] if chance.random() < 0.5 else []
+        learned = [row.case for row in space.learned] if chance.random() < 0.5 else []
         case = chance.choice(learned or bases)
         for _ in range(chance.randint(1, _CHANGES)):
             facet = chance.choice(space.facets)
@@ -374,8 +374,8 @@ def _by_chance(space: Space, chance: random.Random) -> Iterator[Case]:
         if chance.random() < 0.2:
             yield from _operations(case, chance.choice(bases))
         yield case
-        futile = futile + 1 if len(space.learned) == known else 0
-        known = len(space.learned)
+        futile = futile + 1 if len(space.learned) == count else 0
+        count = len(space.learned)
 
 
 _STAGES: Final = (
@@ -405,7 +405,7 @@ def met_bases(space: Space) -> list[Case]:
     """
     groups = _groups(space)
     chosen = [frozenset(groups), *(frozenset((group,)) for group in groups[:6])]
-    found, contents = dict[Hashable, Case](), Contents()
+    cases, contents = dict[Hashable, Case](), Contents()
     for some in chosen:
         facets = [one for one in space.facets if one.met and some & one.groups]
         if facets:
@@ -413,8 +413,8 @@ def met_bases(space: Space) -> list[Case]:
             # What is in an object is set after the object, which may be absent to meet a rule.
             for facet in sorted(facets, key=lambda one: len(one.path)):
                 case = _met(case, facet, space.kind, contents)
-            found.setdefault(contents.of(case.document), case)
-    return list(found.values())
+            cases.setdefault(contents.of(case.document), case)
+    return list(cases.values())
 
 
 def _met(base: Case, facet: Facet, kind: GroupVersionKind, contents: Contents) -> Case:

@@ -73,7 +73,7 @@ def _moved(listed: Sequence[Body], home: str, other: str) -> Iterator[Body]:
 
 def existing(lookups: Iterable[Lookup]) -> dict[str, list[Body]]:
     """Return the least objects that lookups find, by the keys of a case's document."""
-    found: dict[str, list[Body]] = {}
+    objects: dict[str, list[Body]] = {}
     for lookup in dict.fromkeys(lookups):
         kind = kind_of_key(lookup.key)
         metadata: Body = {"name": lookup.name or _UNKNOWN}
@@ -83,13 +83,13 @@ def existing(lookups: Iterable[Lookup]) -> dict[str, list[Body]]:
             depends = lookup.namespace in ("", _UNKNOWN)
             metadata["namespace"] = DEFAULT_NAMESPACE if depends else lookup.namespace
         body = {**least_object(kind), "metadata": metadata}
-        there = found.setdefault(lookup.key, [])
+        there = objects.setdefault(lookup.key, [])
         same = next((one for one in there if _identity(one) == _identity(body)), None)
         if same is None:
             there.append(body)
         elif lookup.labels:
             same["metadata"].setdefault("labels", {}).update(lookup.labels)
-    return found
+    return objects
 
 
 def _identity(body: Body) -> tuple[Json, Json]:
@@ -108,8 +108,8 @@ class _Served(Cluster):
 
     def kind_served(self, api_version: str, resource: str) -> str | None:
         key = f"{api_version}/{resource}"
-        known = super().kind_served(api_version, resource)
-        return known or (kind_of_key(key).kind if key in self._keys else None)
+        kind = super().kind_served(api_version, resource)
+        return kind or (kind_of_key(key).kind if key in self._keys else None)
 
 
 class _Api(UserApi):
@@ -121,7 +121,7 @@ class _Api(UserApi):
         answer = super().call(method, place if wanted else path, data)
         if not wanted or not isinstance(answer, dict):
             return answer
-        items = [one for one in list_of(answer.get("items")) if _has_labels(one, wanted)]
+        items = [item for item in list_of(answer.get("items")) if _has_labels(item, wanted)]
         return {**answer, "items": items}
 
 
@@ -149,9 +149,9 @@ class _Images:
         self._image = image
 
     def image(self, reference: str, _credentials: Credentials = NOBODY_ELSE, /) -> Body:
-        found = _named(reference)
+        image = _named(reference)
         return {
-            **found,
+            **image,
             "manifest": self._image.get("manifest"),
             "configData": self._image.get("config"),
         }

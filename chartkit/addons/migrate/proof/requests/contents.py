@@ -34,26 +34,26 @@ class Contents:
             return value
         if not isinstance(value, dict | list):
             return type(value), value
-        found = self._found.get(id(value))
-        return self._new(value) if found is None else found
+        content = self._found.get(id(value))
+        return self._new(value) if content is None else content
 
     def _new(self, value: Body | list[Json]) -> object:
-        known, new, of = self._found, self._new, self.of
+        contents, new, of = self._found, self._new, self.of
         listed: list[Hashable] = []
         for member in value.values() if isinstance(value, dict) else value:
             kind = type(member)
             if kind is str:
                 listed.append(member)
             elif kind is dict or kind is list:
-                listed.append(known.get(id(member)) or new(member))
+                listed.append(contents.get(id(member)) or new(member))
             else:
                 listed.append(of(member))
         is_object = isinstance(value, dict)
         key = frozenset(zip(value, listed, strict=True)) if is_object else tuple(listed)
         content = self._known.setdefault(key, object())
         if len(self._kept) >= _MOST:
-            for each in (self._kept, self._found, self._known, self.reasons):
-                each.clear()
+            for cache in (self._kept, self._found, self._known, self.reasons):
+                cache.clear()
         # No other value has the identity of one that is kept.
         self._kept.append(value)
         self._found[id(value)] = content

@@ -122,8 +122,8 @@ class Facet:
             return "null"
         if isinstance(value, list | dict):
             return "empty" if not value else "one"
-        known = "met" if value in self.values[: self.met] else "missed"
-        state = known if self.met else "set"
+        word = "met" if value in self.values[: self.met] else "missed"
+        state = word if self.met else "set"
         return state if mixed is Mixed.NO else f"{state} among many"
 
     @property
@@ -139,7 +139,7 @@ def facets_of(
 ) -> tuple[list[Facet], set[Path]]:
     """Return the facets of a kind, one a place, and the places that it does not have; assumed:
     types of fields of custom kinds."""
-    found: dict[Path, _Merged] = {}
+    by_path: dict[Path, _Merged] = {}
     unknown: set[Path] = set()
     root = root_type(kind)
     for leaf in leaves:
@@ -152,29 +152,29 @@ def facets_of(
             if type_name == ANY and path[0] in _OBJECTS:
                 type_name = assumed.get(path_text(path[1:]), ANY)
             values, met = _with_wildcards(path, values, met)
-            merged = found.setdefault(path, _Merged(type_name, path, allowed))
+            merged = by_path.setdefault(path, _Merged(type_name, path, allowed))
             merged.add(values, met, leaf.group)
             if type_name.startswith(LIST):
                 # A list that is compared with a text has it among its elements.
                 element = (*path, EACH)
-                merged = found.setdefault(element, _Merged(type_name[2:], element))
-                merged.add(tuple(one for one in values if isinstance(one, str)), 0, leaf.group)
-    for path in [path for path in found if AT in path]:
-        merged = found.pop(path)
-        for whole in _values_of(path, [*found]):
-            found.setdefault(whole, _Merged(merged.type, whole)).take(merged)
-    for path in [*found]:
+                merged = by_path.setdefault(element, _Merged(type_name[2:], element))
+                merged.add(tuple(text for text in values if isinstance(text, str)), 0, leaf.group)
+    for path in [path for path in by_path if AT in path]:
+        merged = by_path.pop(path)
+        for whole in _values_of(path, [*by_path]):
+            by_path.setdefault(whole, _Merged(merged.type, whole)).take(merged)
+    for path in [*by_path]:
         for index, step in enumerate(path):
-            if step is EACH and index > 1 and path[:index] not in found:
-                list_type = found[path].list_type(root, path[:index])
-                found[path[:index]] = _Merged(list_type, path[:index])
-    for path in [one for one in found if one[0] in _OBJECTS and len(one) > 2]:
+            if step is EACH and index > 1 and path[:index] not in by_path:
+                list_type = by_path[path].list_type(root, path[:index])
+                by_path[path[:index]] = _Merged(list_type, path[:index])
+    for path in [one for one in by_path if one[0] in _OBJECTS and len(one) > 2]:
         # A map may have other keys than the one that a policy looks at.
         above = normalized(root, path[1:-1])
         if isinstance(path[-1], str) and above is not None and above[1].startswith(MAP):
-            found.setdefault(path[:-1], _Merged(above[1], path[:-1]))
-    found.update(_others_of_alternatives(root, found))
-    return [merged.facet() for merged in found.values()], unknown
+            by_path.setdefault(path[:-1], _Merged(above[1], path[:-1]))
+    by_path.update(_others_of_alternatives(root, by_path))
+    return [merged.facet() for merged in by_path.values()], unknown
 
 
 def _with_wildcards(path: Path, values: tuple[Json, ...], met: int) -> tuple[tuple[Json, ...], int]:
@@ -192,14 +192,14 @@ def _is_wildcard(value: Json) -> bool:
     return isinstance(value, str) and "*" in value
 
 
-def _others_of_alternatives(root: str, found: Collection[Path]) -> dict[Path, _Merged]:
+def _others_of_alternatives(root: str, paths: Collection[Path]) -> dict[Path, _Merged]:
     """Return the first alternative that no policy names of places of which they name others."""
     others: dict[Path, _Merged] = {}
-    for path in found:
+    for path in paths:
         at = normalized(root, path[1:-1]) if path[0] in _OBJECTS else None
         if at is not None and path[-1] in alternatives(at[1]):
             beside = ((*path[:-1], name) for name in sorted(alternatives(at[1])))
-            other = next((one for one in beside if one not in found), None)
+            other = next((alternative for alternative in beside if alternative not in paths), None)
             if other is not None:
                 others[other] = _Merged(fields(at[1])[str(other[-1])].type, other)
     return others
@@ -209,7 +209,7 @@ def _values_of(path: Path, others: Iterable[Path]) -> Iterator[Path]:
     """Yield a place among the values of a map, one for each key that policies name."""
     at = path.index(AT)
     above, below = path[:at], path[at + 1 :]
-    keys = [one[at] for one in others if len(one) > at and one[:at] == above]
+    keys = [other[at] for other in others if len(other) > at and other[:at] == above]
     for key in dict.fromkeys((*(key for key in keys if isinstance(key, str)), "x")):
         yield (*above, key, *below)
 
@@ -327,8 +327,8 @@ class _Merged:
             return
         typed = value if value is ABSENT else _of_type(value, self.type, self._path)
         if typed is not None or self.type == ANY:
-            known = chain(self._met, *self._rows)
-            if not any(type(one) is type(typed) and one == typed for one in known):
+            rows = chain(self._met, *self._rows)
+            if not any(type(one) is type(typed) and one == typed for one in rows):
                 listed.append(typed)
 
     def facet(self) -> Facet:
@@ -454,8 +454,8 @@ class ImpliedTypes:
                 self._imply(facet.path, facet.types)
 
     def _imply(self, path: Path, types: tuple[type, ...]) -> None:
-        known = self._types.get(path, ())
-        self._types[path] = tuple(dict.fromkeys((*known, *types)))
+        earlier = self._types.get(path, ())
+        self._types[path] = tuple(dict.fromkeys((*earlier, *types)))
 
     def agree(self, document: Body) -> bool:
         """Report whether a request's object has these types, or none of its fields."""

@@ -61,19 +61,19 @@ def besides(
     """
     values = {(type(value), str(value)) for leaf in leaves for value in leaf.values}
     facets, _ = facets_of(leaves, kind, assumed)
-    known = {facet.path for facet in facets}
+    paths = {facet.path for facet in facets}
     met = met_bases(Space(kind, (base,), tuple(facets)))
     read = {path for case in (base, *met[:1]) for path in _places_read(ask, case, kind)}
     # What a loop asks of the elements of a list is seen as one read of the list.
-    read |= {path for path in known if any(path[:end] in read for end in range(3, len(path)))}
+    read |= {path for path in paths if any(path[:end] in read for end in range(3, len(path)))}
     for group, body in parts:
         literals = [part for literal in literals_in(body) for part in _alternatives(literal)]
-        others = [each for each in literals if (type(each), str(each)) not in values]
+        others = [literal for literal in literals if (type(literal), str(literal)) not in values]
         text = json.dumps(body, default=str)
         named = (place(path) for name, path in _NAMED.items() if name in text)
         accounts = {path for name in _ACCOUNTS if name in text for path in place((name,))}
         for path in sorted(read.union(accounts, *named), key=str):
-            is_whole = path in accounts or path not in known
+            is_whole = path in accounts or path not in paths
             if others or is_whole:
                 compared_with = compared(path, literals if is_whole else others)
                 yield Leaf(path, tuple(around_all(compared_with)), group)
@@ -93,35 +93,35 @@ def _places_read(ask: Ask, case: Case, kind: GroupVersionKind) -> frozenset[Path
     """Return the scalars and lists that a policy reads of an object, and of the one before it: what
     the object lacks is put there, as small as it may be, and the policy asked again."""
     root = root_type(kind)
-    found: dict[Path, str] = {}
+    read: dict[Path, str] = {}
     for _ in range(_MOST):
         new: dict[Path, str] = {}
         for name, *steps in _read(ask, case):
             at = normalized(root, tuple(steps))
-            if at is not None and (name, *at[0]) not in found:
+            if at is not None and (name, *at[0]) not in read:
                 new[name, *at[0]] = at[1]
         holders = sorted((path for path in new if new[path] not in SCALARS), key=len)
-        found |= new
+        read |= new
         if not holders:
             break
         facets = [Facet(path, (least(new[path]),), 0, frozenset()) for path in holders]
         case = with_values(case, [(facet, facet.values[0]) for facet in facets], kind)
     return frozenset(
-        path for path, name in found.items() if name in SCALARS or name.startswith(LIST)
+        path for path, name in read.items() if name in SCALARS or name.startswith(LIST)
     )
 
 
 def _read(ask: Ask, case: Case) -> Iterator[Path]:
     """Yield the paths that are read for a request, and for a background scan."""
     scanned = {key: value for key, value in case.document.items() if key != "userInfo"}
-    for one in (case, Case(scanned)):
-        request = one.request()
+    for asked in (case, Case(scanned)):
+        request = asked.request()
         old = request.old
         reads = Reads(request.resource.body, {} if old is None else old.body)
         body, before = reads.roots
         resource = Resource(body, request.resource.location)
         recorded = None if old is None else Resource(before, old.location)
-        ask(one, replace(request, resource=resource, old=recorded))
+        ask(asked, replace(request, resource=resource, old=recorded))
         for number, *steps in reads.paths():
             if number is not None:
                 path = (EACH if step is None else step for step in steps)

@@ -112,14 +112,14 @@ _CONTAINER_NAMES: Final = {"initContainers": "init", "ephemeralContainers": "deb
 @cache
 def required(type_name: str) -> tuple[tuple[str, str], ...]:
     """Return the fields that an object of a type cannot do without, with their types."""
-    known = fields(type_name)
-    names = [name for name, field in known.items() if field.required]
+    declared = fields(type_name)
+    names = [name for name, field in declared.items() if field.required]
     others = [
         *_TABLE["required"].get(type_name, "").split(),
         *(["spec"] if type_name in _roots() else []),
     ]
-    names += [name for name in others if name in known and name not in names]
-    return tuple((name, known[name].type) for name in names)
+    names += [name for name in others if name in declared and name not in names]
+    return tuple((name, declared[name].type) for name in names)
 
 
 def least(type_name: str, name: str = "") -> Json:
@@ -190,11 +190,11 @@ def kinds_of(selectors: Iterable[str], policies: Iterable[CelPolicy]) -> list[Gr
     """Return the kinds that kind selectors and match constraints name, those of the former first;
     at most forty. A few represent a wildcard."""
     named = list(_constrained(policies))
-    found = [kind for text in selectors for kind in _selected(text, named)]
+    kinds = [kind for text in selectors for kind in _selected(text, named)]
     # A custom kind is known by its plural alone where no selector names it.
-    known = {resource_name(kind.kind) for kind in found}
-    found += [kind for kind in named if resource_name(kind.kind) not in known]
-    return list(dict.fromkeys(found))[:_MOST]
+    names = {resource_name(kind.kind) for kind in kinds}
+    kinds += [kind for kind in named if resource_name(kind.kind) not in names]
+    return list(dict.fromkeys(kinds))[:_MOST]
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,7 +221,7 @@ _TAKEN: Final = {
 
 def subresources_of(selectors: Iterable[str]) -> list[Subresource]:
     """Return the subresources that kind selectors name."""
-    found = []
+    subresources = []
     for text in dict.fromkeys(selectors):
         selector = parse_kind_selector(text)
         plain = text.removesuffix(selector.subresource).rstrip("./")
@@ -230,8 +230,8 @@ def subresources_of(selectors: Iterable[str]) -> list[Subresource]:
             continue
         if not has_wildcard(f"{selector.kind}{selector.subresource}"):
             kind, operation = _TAKEN.get(selector.subresource, (whole, "UPDATE"))
-            found.append(Subresource(selector.subresource, whole, kind, operation))
-    return found[:_MOST]
+            subresources.append(Subresource(selector.subresource, whole, kind, operation))
+    return subresources[:_MOST]
 
 
 def compared_kinds(
@@ -239,20 +239,20 @@ def compared_kinds(
 ) -> list[GroupVersionKind]:
     """Return the other versions of kinds, and the other kinds, that policies compare an object's
     `apiVersion` and `kind` with, or both in one text."""
-    known, found = list(kinds), list[GroupVersionKind]()
+    given, others = list(kinds), list[GroupVersionKind]()
     names = {kind.kind for kind in known_kinds()}
     for text in dict.fromkeys(texts):
         group, version = parse_api_version(text)
         above, _, name = text.rpartition("/")
         whole = GroupVersionKind(*parse_api_version(above), name)
         if _VERSION.fullmatch(whole.version) and name in names:
-            found.append(whole)
+            others.append(whole)
         elif _VERSION.fullmatch(version):
-            found += [kind._replace(version=version) for kind in known if kind.group == group]
+            others += [kind._replace(version=version) for kind in given if kind.group == group]
         else:
             named = [kind for kind in known_kinds() if kind.kind == text]
-            found += sorted(named, key=lambda kind: len(kind.version))[:1]
-    return [kind for kind in dict.fromkeys(found) if kind not in known][:_MOST]
+            others += sorted(named, key=lambda kind: len(kind.version))[:1]
+    return [kind for kind in dict.fromkeys(others) if kind not in given][:_MOST]
 
 
 def _selected(text: str, named: Iterable[GroupVersionKind]) -> Iterator[GroupVersionKind]:

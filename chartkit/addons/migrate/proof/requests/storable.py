@@ -71,9 +71,9 @@ def refusal(document: Body, contents: Contents) -> str:
     if IMAGE in document and (reasons := _of_type(document[IMAGE], IMAGE_TYPE, "", contents)):
         return reasons[0]
     for listed in (document.get(CLUSTER) or {}).values():
-        for one in listed if isinstance(listed, list) else ():
-            is_object = isinstance(one, dict)
-            if reason := _first_refusal(one, contents) if is_object else "lists of no objects":
+        for item in listed if isinstance(listed, list) else ():
+            is_object = isinstance(item, dict)
+            if reason := _first_refusal(item, contents) if is_object else "lists of no objects":
                 return reason
     return ""
 
@@ -177,13 +177,13 @@ def _of_type(value: Json, kind: str, field: str, contents: Contents) -> Sequence
     if not isinstance(value, wanted):
         return ("fields of another type",)
     key = contents.of(value), kind, field
-    known = contents.reasons.get(key)
-    if known is None:
-        found = _fields(value, kind, contents)
+    reasons = contents.reasons.get(key)
+    if reasons is None:
+        faults = _fields(value, kind, contents)
         if kind.startswith((LIST, MAP)):
-            found = _members(value, kind, field, contents)
-        known = contents.reasons[key] = tuple(found)
-    return known
+            faults = _members(value, kind, field, contents)
+        reasons = contents.reasons[key] = tuple(faults)
+    return reasons
 
 
 def _of_scalar(value: Json, kind: str, field: str) -> str:
@@ -241,9 +241,9 @@ def _is_quantity(text: str) -> bool:
 
 
 def _fields(body: Body, kind: str, contents: Contents) -> Iterator[str]:
-    known = fields(kind)
+    declared = fields(kind)
     for name, value in body.items():
-        field = known.get(name)
+        field = declared.get(name)
         if field is None:
             yield "fields that the kind does not have"
             continue

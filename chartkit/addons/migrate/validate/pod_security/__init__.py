@@ -42,9 +42,9 @@ def convert_pod_security(rule: Rule, policy: Policy) -> ConvertedRule:
         raise NotConvertible("every control is excluded", "validate/podSecurity/exclude")
     level, version = body.get("level") or "", body.get("version") or ""
     broken = f'It violates PodSecurity "{level}:{version}": '
-    expressions = [each.expression for each in facts]
+    expressions = [fact.expression for fact in facts]
     validations = [
-        {"message": f"{broken}{each.message}.", "expression": each.expression} for each in facts
+        {"message": f"{broken}{fact.message}.", "expression": fact.expression} for fact in facts
     ]
     changes = [LATEST_STANDARD] if version in _LATEST else []
     if scope.about_pods and CRON_JOB in autogen.controllers(policy):
@@ -63,8 +63,8 @@ def convert_pod_security(rule: Rule, policy: Policy) -> ConvertedRule:
 def _is_implied(fact: Fact, facts: Sequence[Fact], pod: PodPlaces) -> bool:
     """Report whether a fact is there already, perhaps of Pods for Windows as well."""
     return any(
-        fact.expression in (each.expression, disjunction(pod.is_windows, each.expression))
-        for each in facts
+        fact.expression in (other.expression, disjunction(pod.is_windows, other.expression))
+        for other in facts
     )
 
 
@@ -76,8 +76,8 @@ def _facts(body: Body, pod: PodPlaces) -> Iterator[Fact]:
     for check, since in versions.items():
         control = CONTROL_OF.get(check)
         exclusions = tuple(
-            exclusion(each)
-            for each in body.get("exclude") or ()
-            if control is not None and each["controlName"] == control
+            exclusion(entry)
+            for entry in body.get("exclude") or ()
+            if control is not None and entry["controlName"] == control
         )
         yield from _FACTS[check](pod, exclusions, since)

@@ -121,9 +121,9 @@ class ContainerCheck:
 
     def _body(self, container: Place, field: str, exclusions: Exclusions) -> Expr:
         lifted = [
-            conjunction(has_image(container, each), each.lifts(self.bad(container)))
-            for each in exclusions
-            if each.images and each.covers(field)
+            conjunction(has_image(container, exclusion), exclusion.lifts(self.bad(container)))
+            for exclusion in exclusions
+            if exclusion.images and exclusion.covers(field)
         ]
         return disjunction(self.holds(container), *lifted)
 
@@ -151,14 +151,14 @@ def of_securities(
 def has_image(container: Place, exclusion: Exclusion) -> Expr:
     """Report whether a container has one of the images of an exclusion."""
     image = container.child("image").or_value("")
-    if any(fits(image, each) == cel.TRUE for each in exclusion.images):
+    if any(fits(image, pattern) == cel.TRUE for pattern in exclusion.images):
         return cel.TRUE
     return fits_any(image, exclusion.images)
 
 
 def require_images(field: str, exclusions: Exclusions) -> None:
     """Raise NotConvertible for an exclusion that lifts the fault of one container, whichever."""
-    if any(not each.images and each.covers(field) for each in exclusions):
+    if any(not exclusion.images and exclusion.covers(field) for exclusion in exclusions):
         raise NotConvertible(
             "an exclusion without images lifts what one container lacks, and no more: name the "
             "images of containers, or '*'",
@@ -428,7 +428,7 @@ def restricted_volumes(pod: PodPlaces, exclusions: Exclusions, _since: int) -> I
             before.append(cel.negate(present))
         else:
             test = disjunction(test, first)
-    if any(not each.field and not each.images for each in exclusions):
+    if any(not exclusion.field and not exclusion.images for exclusion in exclusions):
         test = cel.TRUE
     words = f"volumes must be of type {either(sorted(ALLOWED_VOLUMES))}"
     yield Fact(words, _all(place, "volume", test))

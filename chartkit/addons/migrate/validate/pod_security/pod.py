@@ -60,8 +60,8 @@ class PodPlaces:
         if not any(tree.count(expression, cel.variable(_ALL)) for expression in expressions):
             return ()
         first, *others = (place.or_value([]) for place in self.lists.values())
-        for each in others:
-            first = cel.compare("+", first, each)
+        for other in others:
+            first = cel.compare("+", first, other)
         return (Variable(_ALL, first),)
 
 

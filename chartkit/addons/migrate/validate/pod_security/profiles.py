@@ -108,7 +108,7 @@ def _seccomp_present(pod: PodPlaces, exclusions: Exclusions) -> Fact:
     )
     present = check.everywhere(pod, exclusions)
     path = f"spec.containers[*].{check.field}"
-    lifting = [each for each in exclusions if each.images and each.covers(path)]
+    lifting = [exclusion for exclusion in exclusions if exclusion.images and exclusion.covers(path)]
     if present != cel.TRUE and lifting:
         container = pod.lists["containers"].element("container")
         forbidden = conjunction(check.holds(container), cel.negate(_is_type(profile(container))))
@@ -183,7 +183,7 @@ def _selinux_field(
         return fits_any(value(security), allowed)
 
     path = f"seLinuxOptions.{field}"
-    return of_securities(pod, exclusions, path, ok, lambda each: text(value(each)))
+    return of_securities(pod, exclusions, path, ok, lambda security: text(value(security)))
 
 
 BY_ID: Final[Mapping[str, Facts]] = {

@@ -92,7 +92,7 @@ def blocks_hold(blocks: Blocks, names: Names, preceding: Iterable[Condition] = (
     """Report whether blocks of conditions hold, as a bool: one of `any`, and all of `all`.
 
     preceding: those of them before a condition that has been taken out. They decide whether a rule
-    applies, of which no message tells.
+    applies, which no message mentions.
     """
     if any(condition.message for condition in (*(blocks.any or ()), *(blocks.all or ()))):
         names.note(CONDITION_MESSAGES)
@@ -150,7 +150,7 @@ def _may_fail(condition: Condition, names: Names) -> bool:
 
 
 def is_error(term: Term, names: Names) -> bool:
-    """Report whether a term may be an error: for want of a field, or of what is asked of others."""
+    """Report whether a term may be an error, as a field or an answer of others is missing."""
     match term:
         case Value(place, strict):
             expression = place.value

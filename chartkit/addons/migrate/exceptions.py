@@ -201,7 +201,7 @@ def _conditions(
 def _coverage(
     exception: PolicyException, policy: Policy, made: Made
 ) -> tuple[tuple[GroupVersionKind, ...], tuple[GroupVersionKind, ...], bool]:
-    """Return the kinds that a rule speaks of, its extensions among them, those for which an
+    """Return the kinds that a rule is about, its extensions among them, those for which an
     exception names it, and whether it names it for any."""
     by_kind = names_by_kind(policy, made.rule)
     own = made.converted.scope.kinds

@@ -1,4 +1,4 @@
-"""Known objects that violate already, whose updates the new policies refuse."""
+"""Known objects that already violate policies, and whose updates the new ones refuse."""
 
 from __future__ import annotations
 

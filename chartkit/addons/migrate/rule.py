@@ -284,7 +284,7 @@ def _or_default(found: Term, default: Term, names: Names) -> Term:
 
 
 def _tells_absence(place: Place) -> bool:
-    """Report whether a value can be absent, and asking for it is no error then."""
+    """Report whether a value can be absent and may be asked for all the same."""
     is_careful = is_path(place.root) or (bool(place.optional) and cannot_fail(place.root))
     return is_careful or place.given != cel.TRUE
 

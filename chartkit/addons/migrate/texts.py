@@ -1,6 +1,6 @@
 """Texts with `{{ }}`: constants, a single value of any type, or texts joined; and calls of APIs.
 
-Kyverno resolves the innermost variables first and searches what comes out anew. Here each pass
+Kyverno resolves the innermost variables first and searches the result again. Here each pass
 puts a placeholder in the place of a variable, which the queries around it hold as any other text.
 """
 

@@ -134,7 +134,7 @@ class Place:
 
     @property
     def value(self) -> Expr:
-        """Return the value; evaluated where there is none, it is an error."""
+        """Return the value; evaluating it where there is none is an error."""
         return cel.path(self.root, *self.optional)
 
     @property
@@ -147,7 +147,7 @@ class Place:
         return cel.conditional(self.given, some, cel.method(_OPTIONAL, "none"))
 
     def or_value(self, default: Operand) -> Expr:
-        """Return the value, or a default where there may be none and is none."""
+        """Return the value, or a default where it may be absent and is."""
         if self.given != cel.TRUE:
             inner = replace(self, given=cel.TRUE).or_value(default)
             if default == cel.NULL:
@@ -288,7 +288,7 @@ def _fields(type_name: str) -> Mapping[str, Field]:
 
 
 def takes_everything(path: str) -> bool:
-    """Report whether a `*` at a path is no pattern, but means everything, as in roles."""
+    """Report whether a `*` at a path means everything, as in roles, and is not a pattern."""
     return path.endswith(_OF_ROLES)
 
 

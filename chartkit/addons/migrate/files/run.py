@@ -404,7 +404,7 @@ def proof_options(conversion: Conversion, seconds: float | None = None) -> Proof
 
 
 def write(migration: Migration, options: MigrationOptions) -> None:
-    """Write the files, in place or into a folder: all of them, or none and raise InputError."""
+    """Write all files, in place or into a folder, or raise InputError without writing any."""
     if options.write:
         if STDIN in options.inventory.paths:
             raise InputError("standard input cannot be written in place", hint="name a file")

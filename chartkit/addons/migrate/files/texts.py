@@ -373,7 +373,7 @@ def left_text(text: str, kept: Mapping[int, Sequence[str]], remaining: Body) -> 
     """Return the text of a policy with some of its rules, each below its notes.
 
     kept: the notes by the rule's index; remaining: the policy as it must read. A text that cannot
-    be cut line by line, as one with rules on one line, is written anew.
+    be cut line by line, as one with rules on one line, is written again.
     """
     cut = _cut(without_notes(text), kept)
     if cut is not None:

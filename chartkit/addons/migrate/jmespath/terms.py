@@ -117,7 +117,7 @@ class Stream:
         return self.is_plain and self.generators[0].elements.is_map
 
     def settled(self) -> Stream:
-        """Return the stream with items that are always there: those that are nothing are none."""
+        """Return the stream without the items that are absent."""
         if not self.item.is_optional:
             return self
         *outer, last = self.generators

@@ -1,1 +1,1 @@
-"""The requests that a rule speaks of: match, exclude, operations, and the names of a request."""
+"""The requests that a rule is about: match, exclude, operations, and the names of a request."""

@@ -35,8 +35,8 @@ _OBJECT: Final = cel.ident("object")
 
 
 def judged_object(operations: Collection[str]) -> Expr:
-    """Return the object that requests of several operations are about: of a deletion, the one that
-    goes, for there is no other."""
+    """Return the object that requests of several operations are about: the old one for a deletion,
+    which has no new one."""
     if "DELETE" not in operations:
         return _OBJECT
     if set(operations) == {"DELETE"}:

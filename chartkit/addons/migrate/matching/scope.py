@@ -1,4 +1,4 @@
-"""The objects and requests that a rule speaks of: match and exclude as the new types have them.
+"""The objects and requests that a rule is about: match and exclude as the new types have them.
 
 Kinds and operations become match constraints, everything else a match condition.
 """
@@ -56,7 +56,7 @@ class Condition:
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """The requests that a rule speaks of.
+    """The requests that a rule is about.
 
     constraints: `matchConstraints`; kinds: Kubernetes' own among the kinds, empty where another
     may come; object: the place of the object.
@@ -69,12 +69,12 @@ class Scope:
 
     @property
     def is_namespaced(self) -> bool:
-        """Report whether every object that it speaks of is in a namespace."""
+        """Report whether every object that it is about is in a namespace."""
         return bool(self.kinds) and not any(map(is_cluster_scoped, self.kinds))
 
     @property
     def about_pods(self) -> bool:
-        """Report whether it speaks of Pods alone, so that Kyverno extends it to controllers."""
+        """Report whether it is about Pods alone, so that Kyverno extends it to controllers."""
         return self.kinds == (_POD,)
 
 
@@ -413,7 +413,7 @@ def _is_subject(subject: Subject) -> Expr:
 
 
 def names_of(scope: Scope, *, is_extended: bool = True) -> Names:
-    """Return the names of a rule that speaks of a scope; context entries come on top.
+    """Return the names of a rule about a scope; context entries come on top.
 
     is_extended: whether Kyverno extends a rule about Pods to their controllers.
     """

@@ -302,7 +302,7 @@ class Operations:
         return (*above, last), inside
 
     def put(self, steps: Sequence[Step], value: Expr, *, if_absent: bool) -> None:
-        """Write a value, or only where there is none."""
+        """Write a value; if_absent: only where there is none."""
         path, place = self.target(steps)
         when = cel.negate(self._present(path, place)) if if_absent else cel.TRUE
         if when != cel.FALSE:

@@ -180,7 +180,7 @@ def without_copies(inventory: Inventory) -> Inventory:
 
 
 def _project(folder: Path) -> Path | None:
-    """Return the project that a folder is in, None for a folder of none."""
+    """Return the project that a folder is in, None for a folder outside of projects."""
     return next((each for each in (folder, *folder.parents) if (each / _PROJECT).is_file()), None)
 
 
@@ -213,7 +213,7 @@ def cluster_source(options: InventoryOptions) -> ClusterSource | None:
 @dataclass(slots=True)
 class _Files:
     """A reader of files that goes on after a file that cannot be read, and reads each once; known:
-    what has been read; again: how often it was named once more."""
+    what has been read; again: how often it was named again."""
 
     chart: ChartOptions
     stdin: TextIO

@@ -98,7 +98,7 @@ def _simpler(value: Json) -> Iterator[Json]:
 
 
 def signature(aspect: Aspect, case: Case, legacy: Said, new: Said) -> tuple[object, ...]:
-    """Return what tells one difference from another: the aspect, and who said what."""
+    """Return what distinguishes a difference from another: the aspect, and who said what."""
     rules = tuple(
         (written_name(one.rule), one.status)
         for one in legacy.results

@@ -318,7 +318,7 @@ class _Prover:
         return self._legacy.ask(case, world, request=request)
 
     def _parts(self) -> Iterator[tuple[str, Body]]:
-        """Yield the rules of the legacy form, and what stands for one, each with its name."""
+        """Yield the rules, exceptions and cleanup policies of the legacy form with their names."""
         for policy in self._legacy.admitting:
             for rule in policy.policy.rules if isinstance(policy.policy, Policy) else ():
                 yield rule.name, rule.body

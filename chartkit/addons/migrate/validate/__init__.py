@@ -129,8 +129,8 @@ def _changes(rule: Rule, deletions: bool | None) -> tuple[str, ...]:
 
 
 def _refuses_deletions(rule: Rule, policy: Policy, stated: Operations) -> bool | None:
-    """Report whether a deny that speaks of operations, in preconditions or in its own conditions,
-    may refuse a deletion; None for one that does not, or of which that is not known."""
+    """Report whether a deny about operations, in preconditions or in its own conditions, may refuse
+    a deletion; None for another deny, and where it is unknown."""
     if rule.validate.deny is None or stated.stated:
         return stated.stated
     conditions = rule.validate.deny.get("conditions")

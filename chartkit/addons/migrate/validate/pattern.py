@@ -110,7 +110,7 @@ def _natural(pattern: Json) -> str:
 
 
 def leaf_or_nothing(place: Place, pattern: Json) -> Expr:
-    """Report whether a value matches a pattern, or there is none. Raises `NotConvertible`."""
+    """Report whether a value matches a pattern or is absent. Raises `NotConvertible`."""
     place = place if place.is_known or pattern is None else place.taken_for(_natural(pattern))
     settled = place.settled()
     test = leaf(settled, pattern)

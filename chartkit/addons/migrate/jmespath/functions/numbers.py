@@ -43,7 +43,7 @@ _IS_NUMBER: Final = r"^[-+]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][-+]?[0-9]{1,2})?$"
 
 @declare
 def sum_(_names: Names, args: Sequence[Term]) -> Term:
-    """The sum of numbers; of none it is an error."""
+    """The sum of numbers, an error without any."""
     elements, type_ = _elements(args[0], "the sum")
     total = cel.method(elements, "sum")
     if isinstance(elements, ListLiteral):

@@ -99,7 +99,7 @@ def _listed(query: Json) -> Iterator[Path]:
 
 
 def _plain(step: str | int) -> str | Step:
-    """Return a step of a pattern's path as that of a place."""
+    """Return a step of a pattern's path as a step of a place."""
     if isinstance(step, int):
         return EACH
     anchor = parse_anchor(step)

@@ -180,8 +180,8 @@ def _named(reference: str) -> Body:
 
 
 def world_of(document: Body, world: World) -> World:
-    """Return a world with the objects, entries and images of a case's document, and no others; of
-    the given one what it has none of."""
+    """Return a world with only the objects, entries and images of a case's document; kinds of these
+    that the document does not state stay as they are in the given world."""
     if IMAGE in document:
         world = replace(world, images=_Images(document[IMAGE]))
     if CLUSTER not in document and GLOBAL not in document:

@@ -70,7 +70,7 @@ def root_type(kind: GroupVersionKind) -> str:
 
 
 def normalized(root: str, path: Path) -> tuple[Path, str] | None:
-    """Return a path as the type has it, and the type there; None for a field that it has not.
+    """Return a path as the type has it, and the type there; None for a field that it lacks.
 
     The elements of a value that is not a list are the value itself, and a field of a list is the
     field of its elements: expressions make lists of lists and take them apart again.

@@ -50,11 +50,11 @@ class Exclusion:
     values: Values
 
     def covers(self, field: str) -> bool:
-        """Report whether it speaks of a field."""
+        """Report whether it is about a field."""
         return self.field in ("", field)
 
     def lifts(self, bad: Fits) -> Expr:
-        """Report whether it lifts the fault of a field that it speaks of."""
+        """Report whether it lifts the fault of a field that it is about."""
         return bad(self.values) if self.values else cel.TRUE
 
 

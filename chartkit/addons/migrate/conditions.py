@@ -135,7 +135,7 @@ def may_fail(body: Json, names: Names) -> bool:
     parsed = parse_conditions(body)
     if isinstance(parsed, FlatList):
         return any(_may_fail(condition, names) for condition in parsed.conditions)
-    return any(_may_fail(each, names) for each in (*(parsed.any or ()), *(parsed.all or ())))
+    return any(_may_fail(part, names) for part in (*(parsed.any or ()), *(parsed.all or ())))
 
 
 def _distinct(conditions: Iterable[Condition]) -> list[Condition]:
@@ -202,7 +202,7 @@ def _loops(key: Term) -> frozenset[str]:
 def _held(operator: str, test: Test, key: Term, value: Term) -> Expr:
     """Report whether an operator holds of a key and a value."""
     if isinstance(key, Choice):
-        first, second = (_held(operator, test, each, value) for each in (key.first, key.second))
+        first, second = (_held(operator, test, part, value) for part in (key.first, key.second))
         of_lists = operator.endswith("In") and _is_list(key.first)
         if of_lists and key.holds == is_truthy(key.first):
             # What it says of an empty list.

@@ -242,7 +242,7 @@ class Batch:
         assumed = {path: kind for part in parts for path, kind in part.converted.assumed.items()}
         drops = DELETIONS in said and not self._target.keeps_deletions
         quiet = REMARKS | {DELETIONS} if drops else REMARKS
-        changes = dict.fromkeys(each for each in (*said, *properties, *more) if each not in quiet)
+        changes = dict.fromkeys(text for text in (*said, *properties, *more) if text not in quiet)
         remarks = dict.fromkeys(change for change in said if change in REMARKS)
         return RuleOutcome(
             rule.name,
@@ -278,7 +278,7 @@ class Batch:
                 at
                 for at, some in parts.items()
                 if any(
-                    part.rule is each.rule for _, took in refused for part in took for each in some
+                    part.rule is made.rule for _, took in refused for part in took for made in some
                 )
             ]
             for at in suspects:

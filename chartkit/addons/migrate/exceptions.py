@@ -249,10 +249,10 @@ def _documents(legacy: Resource, parts: Sequence[_Part]) -> Iterator[Body]:
         shared.setdefault(part.conditions, []).append(part)
     for number, (conditions, named) in enumerate(shared.items(), 1):
         name = legacy.name if number == 1 else f"{legacy.name}-{number}"
-        spec: Body = {"policyRefs": [{"kind": each.kind, "name": each.name} for each in named]}
+        spec: Body = {"policyRefs": [{"kind": ref.kind, "name": ref.name} for ref in named]}
         if conditions:
             spec["matchConditions"] = [
-                {"name": each.name, "expression": text(each.expression)} for each in conditions
+                {"name": entry.name, "expression": text(entry.expression)} for entry in conditions
             ]
         yield {
             "apiVersion": API_VERSION,

@@ -103,12 +103,12 @@ class _Filler:
             return term.value
         parts = list(_parts(certain(term)))
         expected = [
-            each if isinstance(each, str) else ("cel", format_expression(each, _ONE_LINE))
-            for each in parts
+            part if isinstance(part, str) else ("cel", format_expression(part, _ONE_LINE))
+            for part in parts
         ]
         made = "".join(
-            each.replace(_OPEN, f"\\{_OPEN}") if isinstance(each, str) else f"(( {each[1]} ))"
-            for each in expected
+            part.replace(_OPEN, f"\\{_OPEN}") if isinstance(part, str) else f"(( {part[1]} ))"
+            for part in expected
         )
         if made == text and not has_variable(text):
             return made

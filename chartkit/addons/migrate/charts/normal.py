@@ -119,7 +119,7 @@ def _chained(operator: str, terms: Sequence[Expr]) -> Expr:
     flat: list[Expr] = []
     for term in terms:
         inner = term.terms if isinstance(term, cel.Chain) and term.operator == operator else (term,)
-        flat += [each for each in inner if each != neutral and each not in flat]
+        flat += [part for part in inner if part != neutral and part not in flat]
     if absorbing in flat:
         return absorbing
     flat = sorted(_joined(operator, flat), key=repr)

@@ -296,7 +296,7 @@ _KINDS: Final = ("ClusterPolicy", VALIDATING, "both")
 def _converts(old: Sequence[Body], batch: Batch) -> bool:
     """Report whether the old form of a template converts whole."""
     try:
-        return all(batch.convert(one).complete for one in map(Resource, old) if is_legacy(one))
+        return all(batch.convert(body).complete for body in map(Resource, old) if is_legacy(body))
     except ChartkitError:
         return False
 

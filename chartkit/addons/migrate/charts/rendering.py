@@ -300,7 +300,7 @@ class _Run:
             case Call("printf", (Literal(pattern, True), *arguments)) if not self._setting():
                 parts = pattern.split("%s")
                 if len(parts) == len(arguments) + 1 and "%" not in "".join(parts):
-                    texts = [self._output(each, scope) for each in arguments]
+                    texts = [self._output(part, scope) for part in arguments]
                     return "".join(map("".join, zip(parts, [*texts, ""], strict=True)))
         constant = self._constant(term)
         return constant if constant is not None else self._scalar(term)

@@ -294,7 +294,7 @@ def _replacing(migrated: MigratedObject, item: Body) -> Iterator[Body]:
 def _may_be_about(body: Body, kind: str) -> bool:
     """Report whether a new policy may be asked about objects of a kind."""
     rules = mappings_at(body, "spec", "matchConstraints", "resourceRules")
-    named = {str(each).partition("/")[0] for rule in rules for each in rule.get("resources") or ()}
+    named = {str(text).partition("/")[0] for rule in rules for text in rule.get("resources") or ()}
     controllers = mapping_at(body, "spec", "autogen", "podControllers").get("controllers")
     is_extended = named == {_PODS} and controllers != []
     return not kind or not named or is_extended or bool(named & {"*", resource_name(kind)})

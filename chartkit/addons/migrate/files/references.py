@@ -100,7 +100,7 @@ class _References:
             text = _HOLDS if "spec" in body else _NAMES
             return text.format(name=f"{kind}/{name}" if name else f"every {kind}")
         if KYVERNO_GROUP in list_of(body.get("apiGroups")):
-            named = [each for each in list_of(body.get("resources")) if text_of(each) in _PLURALS]
+            named = [name for name in list_of(body.get("resources")) if text_of(name) in _PLURALS]
             return _GRANTS.format(resources=", ".join(map(str, named))) if named else ""
         return ""
 
@@ -138,7 +138,7 @@ class _References:
 def _patched(text: str) -> list[str]:
     """Return the legacy policies that the text of a patch names."""
     try:
-        bodies = [each.body for each in read_text(text)] if "\n" in text or "{" in text else []
+        bodies = [item.body for item in read_text(text)] if "\n" in text or "{" in text else []
     except InputError:
         return []  # kustomize names it
     resources = [Resource(body) for body in bodies if isinstance(body, dict)]

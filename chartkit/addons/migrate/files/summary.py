@@ -32,7 +32,7 @@ def finding_body(finding: Diagnostic) -> Body:
 
 def said_once(objects: Sequence[MigratedObject]) -> Iterator[str]:
     """Yield sentences about deletions and about updates of objects that violate already."""
-    converted = [one for resource in objects for one in resource.outcomes if one.converted]
+    converted = [rule for resource in objects for rule in resource.outcomes if rule.converted]
     for sentence, count in (
         (_DELETIONS, sum(outcome.drops_deletions for outcome in converted)),
         (_UPDATES, sum(outcome.refuses_updates for outcome in converted)),

@@ -171,7 +171,7 @@ def _more(old: Needs, new: Needs) -> Iterator[str]:
 
 
 def _unready(new: Needs) -> Iterator[str]:
-    unread = [_shown(one.group, one.resource) for one in new.permissions if one.scan]
+    unread = [_shown(right.group, right.resource) for right in new.permissions if right.scan]
     if any(unknown.message == SECRETS_NOTE for unknown in new.unknown):
         unread.append("secrets")
     if unread:

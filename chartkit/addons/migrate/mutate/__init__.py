@@ -64,7 +64,7 @@ def _converted(rule: Rule, namespace: str) -> ConvertedRule:
     empty = empty_if(cel.all_of(met))
     mutations = mutations_of(body, scope, context.names, namespace, empty)
     several = {mutation.conditions for mutation in mutations}
-    anchors = [condition for each in several for condition in each]
+    anchors = [condition for listed in several for condition in listed]
     if anchors and (len(several) > 1 or len(body.get("foreach") or ()) > 1):
         raise NotConvertible("anchors in one of several patches", "mutate/foreach")
     conditions += _named(anchors)

@@ -133,8 +133,8 @@ def object_field(scope: Scope, place: Place) -> Field:
     return Field(
         place,
         _OBJECT,
-        tuple(apply_values.place_of_kind(*each) for each in named),
-        tuple(schema_of_kind(*each) for each in named),
+        tuple(apply_values.place_of_kind(*kind) for kind in named),
+        tuple(schema_of_kind(*kind) for kind in named),
     )
 
 

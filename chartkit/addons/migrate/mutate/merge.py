@@ -248,7 +248,7 @@ class StrategicMerge:
                 raise NotConvertible(f"an element of {at.place.path} without {key}")
             named.append(element[key])
         own = inside.place.child(key).value
-        texts = [constant(each, self.names) for each in named]
+        texts = [constant(name, self.names) for name in named]
         made = cel.list_of(
             [
                 _required(self._object(each, _with_key(at, variable, cel.equal(own, text))))

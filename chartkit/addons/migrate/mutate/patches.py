@@ -126,7 +126,7 @@ def reduced(value: Json) -> Json:
     if isinstance(value, dict):
         if None in value.values():
             raise NotConvertible("null in an element of a list, or under an anchor +()")
-        kept = {key: each for key, old in value.items() if (each := reduced(old)) is not None}
+        kept = {key: new for key, old in value.items() if (new := reduced(old)) is not None}
         return kept or None
     return value
 

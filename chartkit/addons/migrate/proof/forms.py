@@ -70,7 +70,7 @@ class Form:
         """Raise CompileError for a policy that Kyverno refuses."""
         resources = list(resources)
         attachments = attachments.with_bindings(resources)
-        policies = [compile_any(one, attachments) for one in resources if not is_binding(one)]
+        policies = [compile_any(item, attachments) for item in resources if not is_binding(item)]
         self.admitting, self.cleaning = sorted_out(policies)
         self._by_id = {policy.policy.id: policy for policy in self.admitting}
         self._mutates_deleted = frozenset(_rules_about_deletion(self.admitting))

@@ -179,7 +179,7 @@ class _Prover:
         # Objects that violate already do so whatever exceptions say.
         self._without_exceptions = Form(converted) if options.exceptions else self._new
         self._namespace = legacy.namespace
-        seed = json.dumps([each.body for each in (legacy, *converted)], sort_keys=True, default=str)
+        seed = json.dumps([form.body for form in (legacy, *converted)], sort_keys=True, default=str)
         self._seed = hashlib.sha256(seed.encode()).hexdigest()
         self._leaves = self._read()
         lookups = (leaf.lookup for leaf in self._leaves if leaf.lookup is not None)
@@ -322,7 +322,7 @@ class _Prover:
         for policy in self._legacy.admitting:
             for rule in policy.policy.rules if isinstance(policy.policy, Policy) else ():
                 yield rule.name, rule.body
-        for one in (*self._options.exceptions, *(each.resource for each in self._legacy.cleaning)):
+        for one in (*self._options.exceptions, *(item.resource for item in self._legacy.cleaning)):
             yield one.name, one.body["spec"]
 
     def _selectors(self) -> list[str]:

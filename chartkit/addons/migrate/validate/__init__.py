@@ -119,8 +119,8 @@ def _refuses_all(expression: Expr) -> bool:
 def _changes(rule: Rule, deletions: bool | None) -> tuple[str, ...]:
     # A list that is not the object's is there when it is deleted, too.
     judged = rule.validate.deny is not None or any(
-        "deny" in each and "request.object" not in str(each.get("list"))
-        for each in rule.validate.foreach or ()
+        "deny" in loop and "request.object" not in str(loop.get("list"))
+        for loop in rule.validate.foreach or ()
     )
     is_settled = deletions if rule.validate.deny is None else deletions is not None
     if not judged or is_settled or not leaves_deletions_open(rule):
@@ -141,7 +141,7 @@ def _refuses_deletions(rule: Rule, policy: Policy, stated: Operations) -> bool |
         return "DELETE" in denied_at.allowed
     parsed = parse_conditions((rule.validate.deny or {}).get("conditions"))
     blocks = Blocks(None, parsed.conditions) if isinstance(parsed, FlatList) else parsed
-    asked = [(each.key, each.value) for each in (*(blocks.any or ()), *(blocks.all or ()))]
+    asked = [(entry.key, entry.value) for entry in (*(blocks.any or ()), *(blocks.all or ()))]
     speaks_of_operations = "request.operation" in json.dumps([asked, rule.context])
     if not speaks_of_operations:
         return None
@@ -204,7 +204,7 @@ def one_loop_for_all_containers(expression: Expr) -> tuple[list[Expr], tuple[Var
     if len(repeated) != 1:
         return facts, ()
     ((body, loops),) = repeated
-    first, *others = sorted(loops, key=lambda each: _LISTS.index(each.list))
+    first, *others = sorted(loops, key=lambda loop: _LISTS.index(loop.list))
     total = first.target
     for other in others:
         total = cel.compare("+", total, other.target)

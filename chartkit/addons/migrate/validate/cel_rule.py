@@ -36,15 +36,15 @@ def convert_cel(rule: Rule, _policy: Policy) -> ConvertedRule:
     asks = "request.operation" in json.dumps([cel, rule.cel_preconditions])
     deletes = asks and leaves_deletions_open(rule)
     scope = scope_of(rule, (*WRITES, "DELETE") if deletes else WRITES)
-    spec: Body = {"validations": [_validation(each, rule) for each in cel.get("expressions") or ()]}
+    spec: Body = {"validations": [_validation(item, rule) for item in cel.get("expressions") or ()]}
     if cel.get("auditAnnotations"):
         spec["auditAnnotations"] = [dict(annotation) for annotation in cel["auditAnnotations"]]
     return ConvertedRule(
         CelKind.VALIDATING,
         scope,
         spec,
-        tuple(Condition(each["name"], each["expression"]) for each in rule.cel_preconditions),
-        tuple(Variable(each["name"], each["expression"]) for each in cel.get("variables") or ()),
+        tuple(Condition(entry["name"], entry["expression"]) for entry in rule.cel_preconditions),
+        tuple(Variable(entry["name"], entry["expression"]) for entry in cel.get("variables") or ()),
         changes=(CEL_ERRORS, *((DELETIONS,) if not asks and leaves_deletions_open(rule) else ())),
     )
 
@@ -90,9 +90,9 @@ def with_variables(pattern: Json, names: Names) -> Json:
             raise NotConvertible("a variable in a key of a pattern")
         if any(map(has_wildcard, pattern)):
             names.note(EVERY_KEY)
-        return {key: with_variables(each, names) for key, each in pattern.items()}
+        return {key: with_variables(item, names) for key, item in pattern.items()}
     if isinstance(pattern, list):
-        return [with_variables(each, names) for each in pattern]
+        return [with_variables(item, names) for item in pattern]
     if not isinstance(pattern, str) or "{{" not in pattern:
         return pattern
     negated = pattern.startswith("!")
@@ -130,7 +130,7 @@ def same(place: Place, wanted: VariableText) -> Expr:
     if place.type == TEXT:
         return cel.equal(place.or_value(cel.NULL), other.value)
     left, right = (
-        cel.call("quantity", cel.call("string", each))
-        for each in (place.or_value("0"), other.value)
+        cel.call("quantity", cel.call("string", side))
+        for side in (place.or_value("0"), other.value)
     )
     return cel.equal(cel.method(left, "compareTo", right), 0)

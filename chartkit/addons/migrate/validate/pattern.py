@@ -136,8 +136,8 @@ def _nothing(place: Place) -> Expr:
 
 def _text(place: Place, pattern: str) -> Expr:
     alternatives = [
-        conjunction(*(_operation(place, part) for part in each))
-        for each in read_alternatives(pattern)
+        conjunction(*(_operation(place, part) for part in operations))
+        for operations in read_alternatives(pattern)
     ]
     # Alternatives with those that compare with one text each as one `in`.
     value = place.or_value(cel.NULL)
@@ -145,7 +145,7 @@ def _text(place: Place, pattern: str) -> Expr:
     listed = [text for text in texts if text is not None]
     if len(listed) < 2:
         return disjunction(*alternatives)
-    others = [each for each, text in zip(alternatives, texts, strict=True) if text is None]
+    others = [test for test, text in zip(alternatives, texts, strict=True) if text is None]
     return disjunction(cel.contains(cel.list_of(listed), value), *others)
 
 
@@ -317,7 +317,7 @@ def _object(pattern: Body, place: Place, taken: frozenset[str]) -> Verdict:
         if not conditions and not any(other.always_applies for other in others):
             raise NotConvertible("several lists in anchors, each with conditions of its own")
         # A list of which no element applies does not count next to an anchor that holds.
-        others = [plain(each.allows) for each in others]
+        others = [plain(verdict.allows) for verdict in others]
     applied = [verdict if _is_condition(key) else others.pop(0) for key, verdict in anchored]
     return in_order([*applied, *(_entry(key, pattern[key], place, taken) for key in then)])
 

@@ -184,12 +184,12 @@ def _filters(entries: Sequence[Entry]) -> Iterator[_Filter]:
             yield _Filter(kind, namespace or "*", name or "*", entry)
 
 
-def _is_default(each: _Filter) -> bool:
-    if each.of_namespace and (each.namespace in _NAMESPACES or each.namespace == "kyverno"):
+def _is_default(entry: _Filter) -> bool:
+    if entry.of_namespace and (entry.namespace in _NAMESPACES or entry.namespace == "kyverno"):
         return True
-    if each.of_kind and each.kind in (*_KINDS, *_GONE_KINDS):
+    if entry.of_kind and entry.kind in (*_KINDS, *_GONE_KINDS):
         return True
-    return _is_own(each)
+    return _is_own(entry)
 
 
 def _is_own(filter_: _Filter) -> bool:
@@ -203,7 +203,7 @@ def _ours(name: str) -> Iterator[str]:
     section = engine_chart.catalogue().entries["config"]
     filters = section.entries["resourceFilters"] if isinstance(section, Section) else None
     for text in filters.default if isinstance(filters, Value) else ():
-        for each in _filters([Entry("", Leaf(text))]):
-            kind = each.kind.partition("/")[0]
-            if (each.of_namespace and each.namespace == name) or (each.of_kind and kind == name):
+        for own in _filters([Entry("", Leaf(text))]):
+            kind = own.kind.partition("/")[0]
+            if (own.of_namespace and own.namespace == name) or (own.of_kind and kind == name):
                 yield text

@@ -334,13 +334,13 @@ def _action(context: Context, row: Row) -> None:
     entry = _entry(context, row)
     todo, changed = [(entry, True)], False
     while todo:
-        each, is_action = todo.pop()
-        value = each.value
+        item, is_action = todo.pop()
+        value = item.value
         if is_action and isinstance(value, Leaf) and value.data in _ACTIONS:
-            _rewrite(each, str(value.data).capitalize())
+            _rewrite(item, str(value.data).capitalize())
             changed = True
         elif isinstance(value, Block) or _may_hold_actions(json.dumps(value.data)):
-            block = as_block(each)
+            block = as_block(item)
             for inner in block.entries if block is not None else ():
                 todo.append((inner, inner.key == "action" or row.name.endswith("ByPolicy")))
     if changed:

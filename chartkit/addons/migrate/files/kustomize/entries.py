@@ -128,7 +128,7 @@ def retargeted(entry: Entry, changes: Sequence[Change], selects: Selects) -> New
     if all(content == contents[0] for content in contents):
         wanted = {id(change.document) for change in changes}
         for target in _targets(mapping_at(entry.target), [change.document for change in changes]):
-            if {id(each) for each in selects(target)} == wanted:
+            if {id(item) for item in selects(target)} == wanted:
                 return NewEntry(target, _text(entry, [contents[0] if is_json else changes[0].body]))
     if entry.key == JSON_PATCHES:
         raise StaysError(_SEVERAL)
@@ -226,7 +226,7 @@ class BuiltObject:
             and fits(target.get("version"), version)
             and fits(target.get("kind"), str(body.get("kind")))
             and any(fits(target.get("name"), name) for name in self._names(body))
-            and any(fits(target.get("namespace"), each) for each in self._namespaces(body))
+            and any(fits(target.get("namespace"), name) for name in self._namespaces(body))
         )
 
     def is_named(self, merge: Merge) -> bool:

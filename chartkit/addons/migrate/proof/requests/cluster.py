@@ -187,7 +187,7 @@ def world_of(document: Body, world: World) -> World:
     if CLUSTER not in document and GLOBAL not in document:
         return world
     cluster = with_bindings(document)
-    bodies: list[Body] = [one for listed in cluster.values() for one in listed]
+    bodies: list[Body] = [item for listed in cluster.values() for item in listed]
     configmaps = [body for body in bodies if body.get("kind") == "ConfigMap"]
     served = _Served(bodies, cluster)
     api = _Api(served, ObjectApi(bodies), configmaps)

@@ -254,11 +254,11 @@ def _fields(body: Body, kind: str, contents: Contents) -> Iterator[str]:
         if allowed and isinstance(value, str) and value not in allowed:
             yield "values outside a field's set"
     data = mapping_at(body, "data").values()
-    if kind == "core.v1.Secret" and not all(isinstance(each, str) for each in data):
+    if kind == "core.v1.Secret" and not all(isinstance(item, str) for item in data):
         yield "fields of another type"
     lists = [mappings_at(body, key) for key in _CONTAINERS] if kind == "core.v1.PodSpec" else []
     # No two containers of several lists have one name.
-    names = [name for listed in lists for name in {str(each.get("name")) for each in listed}]
+    names = [name for listed in lists for name in {str(item.get("name")) for item in listed}]
     if len(set(names)) < len(names):
         yield "two elements of one name"
     if len(body.keys() & alternatives(kind)) > 1:

@@ -363,7 +363,7 @@ _SYNCHRONIZED: Final = (
     "(kyverno/kyverno#17452)",
     "an update of the trigger may come to nothing: Kyverno sometimes takes its own change of "
     "what was generated for a user's, and reverts it",
-    "what somebody deletes is generated again, but Kyverno 1.19.0 synchronizes it no longer: later "
+    "what somebody deletes is generated again, but Kyverno may not synchronize it any more: later "
     "changes of it stay, and changes of its source do not reach it",
 )
 _ONCE: Final = (

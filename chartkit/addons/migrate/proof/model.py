@@ -12,6 +12,8 @@ from chartkit.addons.migrate.proof.requests.case import Case
 from chartkit.api import Verdict
 from chartkit.model import Body, Json
 
+_UNASKED: Final = ("no registry to ask", "no network to ask")
+
 
 class Result(StrEnum):
     """The result of a policy for a request, the strongest of its rules."""
@@ -58,6 +60,12 @@ class Answer:
             or self.generated
             or self.deletes
         )
+
+    @property
+    def asks_others(self) -> bool:
+        """Report whether it depends on a registry or a service that is not asked."""
+        texts = (*self.errors, *self.failed, *self.messages)
+        return any(asked in text for text in texts for asked in _UNASKED)
 
 
 class Aspect(StrEnum):

@@ -42,6 +42,7 @@ from chartkit.addons.migrate.proof.requests.cases import (
     as_sent,
     base_case,
     in_turns,
+    is_of_another,
 )
 from chartkit.addons.migrate.proof.requests.cluster import by_resource, existing, world_of
 from chartkit.addons.migrate.proof.requests.facets import Facet, ImpliedTypes, facets_of
@@ -84,7 +85,6 @@ _TRACED: Final = 2
 """So many requests with one change are traced for the branches that they take."""
 _KIND: Final[tuple[Path, ...]] = (("object", "apiVersion"), ("object", "kind"))
 _NAMESPACE: Final[Path] = ("object", "metadata", "namespace")
-_UNASKED: Final = ("no registry to ask", "no network to ask")
 _UNLOOKED: Final = 31
 """After so many requests a proof looks at the clock again."""
 _COLLECTED: Final = 200_000
@@ -214,7 +214,7 @@ class _Prover:
         for case in self._all(cases, objects, requests):
             if options.named.leaves_out(case):
                 left_out[ASSUMPTIONS] += 1
-            elif _is_of_another(case, self._spaces):
+            elif is_of_another(case, self._spaces):
                 left_out["operations that a subresource has not"] += 1
             elif _is_no_scan(case):
                 left_out["background scans of other operations than CREATE"] += 1
@@ -378,7 +378,7 @@ class _Prover:
     def _compare(self, case: Case) -> None:
         request = case.request()
         legacy, new = self._ask(case, request)
-        if _asks_others(legacy.answer) or _asks_others(new.answer):
+        if legacy.answer.asks_others or new.answer.asks_others:
             self._unanswered += 1
             return
         self._requests += 1
@@ -495,23 +495,6 @@ class _Prover:
         return replace(found, case=case, legacy=legacy.answer, new=new.answer, stored=sent)
 
 
-def _is_of_another(case: Case, spaces: Sequence[Space]) -> bool:
-    """Report whether a request about a subresource has another operation than those have."""
-    part = case.document.get(SUBRESOURCE)
-    return part is not None and all(
-        base.document["operation"] != case.document.get("operation")
-        for space in spaces
-        for base in space.bases
-        if base.document.get(SUBRESOURCE) == part
-    )
-
-
 def _is_no_scan(case: Case) -> bool:
     """Report whether a case has only the operations of background scans."""
     return case.is_background and case.document.get("operation", "CREATE") != "CREATE"
-
-
-def _asks_others(answer: Answer) -> bool:
-    """Report whether an answer depends on a registry or a service that is not asked."""
-    texts = (*answer.errors, *answer.failed, *answer.messages)
-    return any(asked in text for text in texts for asked in _UNASKED)

@@ -1,36 +1,14 @@
-"""`chartkit values migrate`: values of older charts in the keys of the current ones, and what
-became of each key, as text or JSON."""
+"""`chartkit values migrate`: values of older charts in the keys of the current ones."""
 
 from __future__ import annotations
 
-import json
 import sys
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Final
 
 import click
 
-from chartkit.addons.migrate.values.context import Outcome, Step
-from chartkit.addons.migrate.values.run import Migration
 from chartkit.cli.options import Choice
 from chartkit.cli.terminal import unfolded
-from chartkit.model import Body
-from chartkit.report.model import SCHEMA_VERSION
-from chartkit.values.moved import FIRST_OF_THREE, NEWEST, REPORTER
-
-_ORDER: Final = (Outcome.MOVED, Outcome.CHANGED, Outcome.REMOVED, Outcome.ASKED)
-_TITLES: Final = {
-    Outcome.MOVED: "Moved:",
-    Outcome.CHANGED: "Changed where they stand:",
-    Outcome.REMOVED: "Without a counterpart, left out:",
-    Outcome.ASKED: "To be decided by you:",
-}
-_RELEASE: Final = (
-    "Chart 3 does not replace a release of chart 2: uninstall that first, or set "
-    "upgrade.fromV2: true when you have read the upgrade notes of 3.0."
-)
 
 
 @click.command("migrate", short_help="Migrate values of an older chart.")
@@ -71,6 +49,7 @@ def migrate_values(
     Prints the new values, and on standard error what changed for each key, why, and what is left to
     do. Comments are kept. Exits 1 if something is left for you to decide.
     """
+    from chartkit.addons.migrate.values.report import FORMATS
     from chartkit.addons.migrate.values.run import migrate, read_values
     from chartkit.kyverno.versions import parse_version
     from chartkit.report.files import write_over, write_whole
@@ -88,84 +67,3 @@ def migrate_values(
     stderr = unfolded(sys.stderr) if report == "json" else sys.stderr
     click.echo(FORMATS[report](done), nl=False, file=stderr)
     raise SystemExit(0 if done.is_whole else 1)
-
-
-def as_text(migration: Migration) -> str:
-    """The steps for a terminal: by what became of keys, one reason for those that share it."""
-    lines = [f"{migration.file}: values of {migration.chart} {migration.span}, for {NEWEST} now"]
-    for outcome in _ORDER:
-        steps = [step for step in migration.steps if step.outcome is outcome]
-        if steps:
-            lines += ["", _TITLES[outcome], *_grouped(steps)]
-    if migration.kept:
-        lines += ["", f"Kept as comments at the end of the file: {', '.join(migration.kept)}"]
-    if migration.span.last < FIRST_OF_THREE and migration.chart != REPORTER:
-        lines += ["", _RELEASE]
-    return "\n".join([*lines, "", _counts(migration)]) + "\n"
-
-
-def as_json(migration: Migration) -> str:
-    """The steps for programs, in the order of the old file."""
-    body: Body = {
-        "schemaVersion": SCHEMA_VERSION,
-        "file": migration.file,
-        "chart": migration.chart,
-        "from": {"first": str(migration.span.first), "last": str(migration.span.last)},
-        "to": str(NEWEST),
-        "keptAsComments": list(migration.kept),
-        "steps": [
-            {
-                "outcome": str(step.outcome),
-                "key": step.key,
-                "line": step.line,
-                "targets": list(step.targets),
-                "why": step.why,
-                "do": step.do,
-            }
-            for step in migration.steps
-        ],
-    }
-    return json.dumps(body, indent=2, ensure_ascii=False) + "\n"
-
-
-FORMATS: Final[Mapping[str, Callable[[Migration], str]]] = {"text": as_text, "json": as_json}
-"""The writers by what `--report` calls them."""
-
-
-def _grouped(steps: Sequence[Step]) -> Iterator[str]:
-    groups: dict[tuple[str, str], list[Step]] = {}
-    for step in steps:
-        groups.setdefault((step.why, step.do), []).append(step)
-    for (why, do), group in groups.items():
-        for step in group:
-            place = f"line {step.line}: " if step.line else ""
-            yield f"  {place}{step.key}{_targets(step)}"
-        yield f"      {why}"
-        if do:
-            yield f"      To do: {do}"
-
-
-def _targets(step: Step) -> str:
-    if not step.targets or step.targets == (step.key,):
-        return ""
-    return f" → {', '.join(braced(step.targets))}"
-
-
-def braced(targets: Sequence[str]) -> Iterator[str]:
-    """The targets, those that are alike but for their controller in one."""
-    alike: dict[str, list[str]] = {}
-    for target in targets:
-        controller, _, rest = target.partition("Controller.")
-        alike.setdefault(rest, []).append(controller)
-    for rest, controllers in alike.items():
-        if not rest:
-            yield from controllers
-        elif len(controllers) == 1:
-            yield f"{controllers[0]}Controller.{rest}"
-        else:
-            yield f"{{{','.join(controllers)}}}Controller.{rest}"
-
-
-def _counts(migration: Migration) -> str:
-    counts = Counter(step.outcome for step in migration.steps)
-    return ", ".join(f"{outcome}: {counts[outcome]}" for outcome in _ORDER)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from chartkit.addons.migrate.values.command import braced
+from chartkit.addons.migrate.values.report import braced
 from chartkit.values.moved import CHARTS, ENGINE, Argument, Row, arguments, rows
 
 PAGE = Path(__file__).parents[4] / "docs" / "reference" / "migrate.md"

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from chartkit.addons.migrate.values.command import as_json, as_text
+from chartkit.addons.migrate.values.report import as_json, as_text
 from chartkit.errors import InputError
 from chartkit.kyverno.releases import current
 from chartkit.model import Json

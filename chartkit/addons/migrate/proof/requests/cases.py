@@ -14,6 +14,7 @@ from chartkit.addons.migrate.proof.leaves.paths import (
     ABSENT,
     CLUSTER,
     IMAGE,
+    SUBRESOURCE,
     Mixed,
     Path,
     with_value,
@@ -162,6 +163,17 @@ class Cases:
             if key not in self._seen:
                 self._seen.add(key)
                 yield stored
+
+
+def is_of_another(case: Case, spaces: Sequence[Space]) -> bool:
+    """Report whether a request about a subresource has another operation than those have."""
+    part = case.document.get(SUBRESOURCE)
+    return part is not None and all(
+        base.document["operation"] != case.document.get("operation")
+        for space in spaces
+        for base in space.bases
+        if base.document.get(SUBRESOURCE) == part
+    )
 
 
 def as_sent(case: Case, contents: Contents | None = None) -> Case:

@@ -1,4 +1,4 @@
-"""What each policy answers a request, and why."""
+"""The answers of policies to a request, with their reasons."""
 
 from __future__ import annotations
 

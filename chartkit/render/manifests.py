@@ -1,4 +1,4 @@
-"""What render writes of an environment's objects: manifests, `rendered/<env>/`, compared with those
+"""The files that render writes of objects: manifests, `rendered/<env>/`, compared with those
 on disk, and Kustomize folders, `kustomize/<chart>/`.
 
 A record next to the manifests distinguishes an edit of values by hand, which the next render

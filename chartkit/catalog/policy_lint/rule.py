@@ -1,4 +1,4 @@
-"""What a rule for policies is: a function from a policy (`Subject`) to faults, with its words."""
+"""Rules for policies: functions from a policy (`Subject`) to faults, with their words."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def texts() -> Mapping[str, Body]:
 
 
 class Fault(NamedTuple):
-    """What a rule finds in a policy: at a field, or, with an offset, at a character in its text;
+    """A fault in a policy: at a field, or, with an offset, at a character in its text;
     severity: None for the rule's own."""
 
     path: FieldPath
@@ -80,7 +80,7 @@ class Fault(NamedTuple):
 
 
 Faults = Iterable[Fault | Diagnostic]
-"""What a rule yields; a diagnostic is of another id, such as that of a fault of Kyverno."""
+"""The findings of a rule; a diagnostic has an id of its own, such as a fault of Kyverno."""
 
 
 class PolicyRule:

@@ -1,4 +1,4 @@
-"""What variables and context entries give, with the fields of the object that it comes from."""
+"""Values of variables and context entries, with the fields of the object that they come from."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether what was installed is in place: definitions, controllers, webhooks and policies are
+"""Checks that what was installed is in place: definitions, controllers, webhooks and policies are
 awaited, and objects compared as the API server stores them.
 
 A release that Helm calls deployed may be otherwise in the cluster: items of lists that another

@@ -1,4 +1,4 @@
-"""What locks or burdens a cluster: CK74x.
+"""Policies that lock or burden a cluster: CK74x.
 
 An API server asks Kyverno about the requests that a policy is about, and refuses them while nothing
 answers, unless the policy's failure policy is Ignore.

@@ -1,4 +1,4 @@
-"""What a release of Kyverno or an API server refuses, drops or changes: CK72x."""
+"""Policies that a release of Kyverno or an API server refuses, or takes only in part: CK72x."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def _field(subject: Subject, use: policy_fields.Use) -> Fault:
 
 @policy_rule("CK721")
 def release_change(subject: Subject) -> Iterator[Fault | Diagnostic]:
-    """What a release of Kyverno changes for a policy."""
+    """Changes that a release of Kyverno makes to the meaning of a policy."""
     release = subject.kyverno
     if release is None:
         return

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class Outcome(NamedTuple):
-    """Whether conditions hold, and the messages of the decisive ones, not yet substituted."""
+    """The outcome of conditions, with the messages of the decisive ones, not yet substituted."""
 
     holds: bool
     message: str = ""

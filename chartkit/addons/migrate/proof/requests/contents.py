@@ -1,4 +1,4 @@
-"""What a proof knows of the values of its requests, which share most of them with each other."""
+"""The contents of the values in the requests of a proof, which share most of them."""
 
 from __future__ import annotations
 
@@ -52,8 +52,11 @@ class Contents:
         key = frozenset(zip(value, listed, strict=True)) if is_object else tuple(listed)
         content = self._known.setdefault(key, object())
         if len(self._kept) >= _MOST:
-            for cache in (self._kept, self._found, self._known, self.reasons):
-                cache.clear()
+            # All that is known of contents goes with them: equal values get new ones.
+            for store in (self._kept, self._found, self._known):
+                store.clear()
+            for answers in (self.refusals, self.stored, self.reasons):
+                answers.clear()
         # No other value has the identity of one that is kept.
         self._kept.append(value)
         self._found[id(value)] = content

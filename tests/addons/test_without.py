@@ -11,6 +11,9 @@ import pytest
 import chartkit
 from chartkit.addon import addons
 from chartkit.bundled import library_dir
+from tests.data import beside
+
+_TEXTS = beside(__file__)
 
 ROOT = Path(chartkit.__file__).parent
 _POD = """\
@@ -19,29 +22,8 @@ kind: Pod
 metadata: {name: a}
 spec: {containers: [{name: c, image: registry.example/app:1}]}
 """
-_SIGNED = """\
-apiVersion: kyverno.io/v1
-kind: ClusterPolicy
-metadata: {name: signed}
-spec:
-  rules:
-  - name: r
-    match: {any: [{resources: {kinds: [Pod]}}]}
-    verifyImages:
-    - imageReferences: ["*"]
-      mutateDigest: false
-      attestors: [{entries: [{keys: {publicKeys: "k8s://a/b"}}]}]
-"""
-_LABELLED = """\
-apiVersion: kyverno.io/v1
-kind: ClusterPolicy
-metadata: {name: labelled}
-spec:
-  rules:
-  - name: r
-    match: {any: [{resources: {kinds: [Pod]}}]}
-    validate: {message: m, pattern: {metadata: {labels: {team: "?*"}}}}
-"""
+_SIGNED = _TEXTS["signed"]
+_LABELLED = _TEXTS["labelled"]
 
 
 @pytest.fixture

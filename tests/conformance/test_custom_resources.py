@@ -13,82 +13,10 @@ from chartkit.scan.custom_resources.definitions import read_definitions
 from chartkit.scan.custom_resources.formats import TESTS
 from chartkit.scan.custom_resources.results import CustomResources
 from tests.conformance.definitions import build_judge
+from tests.data import beside
 
-SCHEMA = """
-type: object
-required: [spec]
-properties:
-  apiVersion: {type: string}
-  kind: {type: string}
-  metadata: {type: object}
-  status: {type: object, x-kubernetes-preserve-unknown-fields: true}
-  spec:
-    type: object
-    required: [size]
-    minProperties: 1
-    maxProperties: 12
-    x-kubernetes-validations:
-    - {rule: "!has(self.least) || self.least <= self.size", message: " least must be at most size "}
-    - {rule: "!has(self.tags) || self.tags.all(t, t != 'forbidden')", reason: FieldValueForbidden,
-       fieldPath: .tags, message: a tag is forbidden}
-    - {rule: "self.size != 4", messageExpression: "self.size > 3 ? 'it is large' : 'small'"}
-    - {rule: "!has(self.__namespace__) || self.__namespace__ != 'kube-system'"}
-    - {rule: "!has(self.namespace) || self.namespace != 'default'"}
-    - {rule: "!has(self.every) || self.every < duration('24h')", message: too long}
-    - {rule: "!has(self.when) || self.when.getFullYear() == 2026"}
-    properties:
-      namespace: {type: string}
-      size: {type: integer, minimum: 1, maximum: 9, multipleOf: 1}
-      least: {type: integer, default: 1}
-      share: {type: number, minimum: 0.5, exclusiveMinimum: true, maximum: 2.5, multipleOf: 0.5}
-      small: {type: integer, format: int32}
-      mode: {type: string, enum: [a, b, ""], maxLength: 3}
-      name: {type: string, minLength: 2, maxLength: 4, pattern: '^[a-z]+$'}
-      flag: {type: boolean, nullable: true}
-      port: {x-kubernetes-int-or-string: true}
-      when: {type: string, format: date-time}
-      every: {type: string, format: duration}
-      address: {type: string, format: ipv4}
-      tags:
-        type: array
-        maxItems: 3
-        minItems: 1
-        x-kubernetes-list-type: set
-        items: {type: string, maxLength: 20}
-      ports:
-        type: array
-        x-kubernetes-list-type: map
-        x-kubernetes-list-map-keys: [name]
-        items:
-          type: object
-          required: [name]
-          x-kubernetes-validations:
-          - {rule: "!has(self.number) || self.number > 0"}
-          properties:
-            name: {type: string}
-            number: {type: integer}
-      limits:
-        type: object
-        additionalProperties: {type: string, pattern: '^[0-9]+$'}
-      free: {type: object, x-kubernetes-preserve-unknown-fields: true,
-             properties: {known: {type: object, properties: {x: {type: string}}}}}
-      template: {type: object, x-kubernetes-embedded-resource: true,
-                 properties: {spec: {type: object, properties: {x: {type: integer}}}}}
-      choice:
-        type: object
-        properties: {one: {type: string}, other: {type: integer}}
-        oneOf: [{required: [one]}, {required: [other]}]
-      some:
-        type: object
-        properties: {one: {type: string}, other: {type: integer}, third: {type: integer}}
-        anyOf: [{required: [one]}, {required: [other], properties: {other: {minimum: 3}}}]
-        not: {required: [third]}
-      every-one:
-        type: string
-        allOf: [{minLength: 2}, {maxLength: 3}, {pattern: "^a"}]
-        x-kubernetes-validations:
-        - {rule: "self != 'abc'"}
-"""
+_TEXTS = beside(__file__)
+SCHEMA = _TEXTS["schema"]
 
 _SPECS = """
 {size: 3}

@@ -5,28 +5,13 @@ from pathlib import Path
 
 import pytest
 
+from tests.data import beside
 from tests.e2e.transcript import DOCS, check_page
 
+_TEXTS = beside(__file__)
+
 _PAGE = "how-to/adopt-the-gate.md"
-_DEPLOYMENT = """\
-apiVersion: apps/v1
-kind: Deployment
-metadata:
-  name: NAME
-  namespace: shop
-spec:
-  selector:
-    matchLabels: {app: NAME}
-  template:
-    metadata:
-      labels: {app: NAME}
-    spec:
-      containers:
-        - name: app
-          image: reg.example.com/NAME:1
-          securityContext:
-            privileged: true
-"""
+_DEPLOYMENT = _TEXTS["deployment"]
 
 
 @pytest.mark.slow

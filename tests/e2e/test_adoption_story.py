@@ -11,44 +11,12 @@ from chartkit.documents.reader import read_file, resources
 from chartkit.engine import is_exception, is_policy
 from tests.addons.operate.rescue.locked_cluster import LockedCluster
 from tests.api_server import ApiServer
+from tests.data import beside
 from tests.e2e.command import Done, chartkit
 
-_POLICIES = """\
-apiVersion: kyverno.io/v1
-kind: ClusterPolicy
-metadata: {name: require-team}
-spec:
-  # Reported everywhere, refused where money is moved.
-  validationFailureAction: Audit
-  validationFailureActionOverrides:
-    - {action: Enforce, namespaces: ["payments-*"]}
-  rules:
-    - name: team
-      match: {any: [{resources: {kinds: [Deployment]}}]}
-      validate:
-        message: A Deployment needs the label team.
-        pattern: {metadata: {labels: {team: "?*"}}}
----
-apiVersion: kyverno.io/v1
-kind: ClusterPolicy
-metadata: {name: no-public-load-balancer}
-spec:
-  validationFailureAction: Enforce
-  rules:
-    - name: internal
-      match: {any: [{resources: {kinds: [Service]}}]}
-      validate:
-        message: Load balancers are internal.
-        pattern: {spec: {type: "!LoadBalancer"}}
-"""
-_EXCEPTIONS = """\
-apiVersion: kyverno.io/v2
-kind: PolicyException
-metadata: {name: old-shop, namespace: shop}
-spec:
-  match: {any: [{resources: {kinds: [Deployment], namespaces: [shop], names: [old-*]}}]}
-  exceptions: [{policyName: require-team, ruleNames: [team]}]
-"""
+_TEXTS = beside(__file__)
+_POLICIES = _TEXTS["policies"]
+_EXCEPTIONS = _TEXTS["exceptions"]
 _VALUES = """\
 # Of Kyverno's chart 3.3.
 admissionController:
@@ -56,16 +24,7 @@ admissionController:
 features:
   policyExceptions: {enabled: true, namespace: "*"}
 """
-_DEPLOYMENT = """\
-apiVersion: apps/v1
-kind: Deployment
-metadata: {name: NAME, namespace: shop, labels: {LABELS}}
-spec:
-  selector: {matchLabels: {app: a}}
-  template:
-    metadata: {labels: {app: a}}
-    spec: {containers: [{name: a, image: "reg.example.com/a:1"}]}
-"""
+_DEPLOYMENT = _TEXTS["deployment"]
 
 
 def _done(folder: Path, *arguments: str) -> Done:

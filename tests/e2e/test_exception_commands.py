@@ -8,10 +8,13 @@ from pathlib import Path
 import pytest
 import yaml
 
+from tests.data import beside
 from tests.e2e.command import Done, chartkit
 from tests.e2e.transcript import DOCS, check_page
 from tests.unit.network.cluster.server import PagedServer, labelled, namespace, pod
 from tests.unit.render.test_pipeline import PROFILE
+
+_TEXTS = beside(__file__)
 
 _SOON = datetime.now(UTC).date() + timedelta(days=20)
 _PAGE = "how-to/exceptions.md"
@@ -22,26 +25,8 @@ metadata: {name: NAME, namespace: shop}
 spec:
   containers: [{name: a, image: "nginx:latest"}]
 """
-EXCEPTION = """\
-apiVersion: kyverno.io/v2
-kind: PolicyException
-metadata: {name: agent, namespace: kyverno}
-spec:
-  exceptions:
-    - {policyName: disallow-latest-tag, ruleNames: [RULES]}
-  match:
-    any:
-      - resources: {kinds: [Pod], namespaces: [shop], names: ["agent*"]}
-"""
-IN_CEL = """\
-apiVersion: policies.kyverno.io/v1
-kind: PolicyException
-metadata: {name: agent, namespace: kyverno}
-spec:
-  policyRefs:
-    - {name: disallow-latest-tag, kind: ValidatingPolicy}
-    - {name: disallow-host-path, kind: ValidatingPolicy}
-"""
+EXCEPTION = _TEXTS["exception"]
+IN_CEL = _TEXTS["in-cel"]
 
 
 @pytest.fixture
@@ -173,14 +158,7 @@ def test_page_about_exceptions_is_true(folder: Path, request: pytest.FixtureRequ
     check_page(_PAGE, folder, request.config.getoption("--update-golden"))
 
 
-LABEL_EXCEPTION = """\
-apiVersion: kyverno.io/v2
-kind: PolicyException
-metadata: {name: pods, namespace: kyverno}
-spec:
-  exceptions: [{policyName: POLICY, ruleNames: ["*"]}]
-  match: {any: [{resources: {kinds: [Pod], namespaces: [NAMESPACE]}}]}
-"""
+LABEL_EXCEPTION = _TEXTS["label-exception"]
 
 
 @pytest.mark.slow

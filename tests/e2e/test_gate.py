@@ -5,37 +5,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.data import beside
 from tests.e2e.command import Done, chartkit
 
-POLICIES = """\
-apiVersion: kyverno.io/v1
-kind: ClusterPolicy
-metadata:
-  name: disallow-privileged
-  annotations:
-    policies.kyverno.io/severity: high
-    policies.kyverno.io/category: Pod Security
-spec:
-  rules:
-    - name: privileged
-      match: {any: [{resources: {kinds: [Pod]}}]}
-      validate:
-        message: Privileged mode is not allowed.
-        pattern: {spec: {containers: [{=(securityContext): {=(privileged): "false"}}]}}
----
-apiVersion: kyverno.io/v1
-kind: ClusterPolicy
-metadata:
-  name: require-team
-  annotations: {policies.kyverno.io/severity: low, policies.kyverno.io/category: Labels}
-spec:
-  rules:
-    - name: team
-      match: {any: [{resources: {kinds: [Pod, Deployment]}}]}
-      validate:
-        message: The label team is required.
-        pattern: {metadata: {labels: {team: "?*"}}}
-"""
+_TEXTS = beside(__file__)
+POLICIES = _TEXTS["policies"]
 
 
 def pod(name: str, *, namespace: str = "shop", team: bool = True, annotations: str = "") -> str:

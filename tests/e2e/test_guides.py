@@ -4,126 +4,16 @@ from pathlib import Path
 
 import pytest
 
+from tests.data import beside
 from tests.e2e.command import chartkit
 
-POD = """\
-apiVersion: v1
-kind: Pod
-metadata:
-  name: cart
-  labels: {app: cart}
-spec:
-  containers:
-    - {name: app, image: "reg.example.com/cart:1"}
-"""
-
-ADD_TEAM = """\
-apiVersion: kyverno.io/v1
-kind: ClusterPolicy
-metadata: {name: default-team}
-spec:
-  rules:
-    - name: give-a-team
-      match: {any: [{resources: {kinds: [Pod]}}]}
-      mutate:
-        patchStrategicMerge:
-          metadata:
-            labels:
-              +(team): platform
-"""
-
-NO_ESCALATION = """\
-apiVersion: kyverno.io/v1
-kind: ClusterPolicy
-metadata: {name: no-escalation}
-spec:
-  validationFailureAction: audit
-  rules:
-    - name: no-escalation
-      match: {any: [{resources: {kinds: [Pod]}}]}
-      validate:
-        message: Containers must not gain privileges.
-        pattern:
-          spec:
-            =(ephemeralContainers):
-              - securityContext: {allowPrivilegeEscalation: "false"}
-            =(initContainers):
-              - securityContext: {allowPrivilegeEscalation: "false"}
-            containers:
-              - securityContext: {allowPrivilegeEscalation: "false"}
-"""
-
-SIDECAR = """\
-apiVersion: kyverno.io/v1
-kind: ClusterPolicy
-metadata: {name: log-agent}
-spec:
-  rules:
-    - name: add-agent
-      match: {any: [{resources: {kinds: [Deployment]}}]}
-      mutate:
-        patchStrategicMerge:
-          spec:
-            template:
-              metadata:
-                annotations:
-                  (logs.example.com/collect): "yes please"
-              spec:
-                containers:
-                  - name: log-agent
-                    image: reg.example.com/log-agent:2
-                    volumeMounts: [{name: spool, mountPath: /spool}]
-                volumes:
-                  - name: spool
-                    emptyDir: {medium: Memory}
-"""
-
-DEPLOYMENT = """\
-apiVersion: apps/v1
-kind: Deployment
-metadata: {name: cart}
-spec:
-  selector: {matchLabels: {app: cart}}
-  template:
-    metadata:
-      labels: {app: cart}
-      annotations: {logs.example.com/collect: "WANTED"}
-    spec:
-      containers:
-        - {name: app, image: "reg.example.com/cart:1"}
-"""
-
-GRACE = """\
-apiVersion: kyverno.io/v1
-kind: ClusterPolicy
-metadata: {name: graceful}
-spec:
-  schemaValidation: false
-  rules:
-    - name: grace-period
-      match: {any: [{resources: {kinds: [Pod], operations: [CREATE]}}]}
-      context:
-        - name: sleep
-          variable:
-            jmesPath: request.object.metadata.labels.sleepSeconds
-            default: 30
-      mutate:
-        patchStrategicMerge:
-          spec:
-            terminationGracePeriodSeconds: "OPEN add(to_number(sleep), `15`) CLOSE"
-    - name: pre-stop
-      match: {any: [{resources: {kinds: [Pod], operations: [CREATE]}}]}
-      context:
-        - name: sleep
-          variable:
-            jmesPath: request.object.metadata.labels.sleepSeconds
-            default: 30
-      mutate:
-        patchesJson6902: |-
-          - op: add
-            path: /spec/containers/0/lifecycle/preStop/exec/command
-            value: [/bin/sh, -c, "sleep OPEN sleep CLOSE"]
-"""
+_TEXTS = beside(__file__)
+POD = _TEXTS["pod"]
+ADD_TEAM = _TEXTS["add-team"]
+NO_ESCALATION = _TEXTS["no-escalation"]
+SIDECAR = _TEXTS["sidecar"]
+DEPLOYMENT = _TEXTS["deployment"]
+GRACE = _TEXTS["grace"]
 
 
 def preview(folder: Path, policy: str, text: str) -> str:

@@ -6,30 +6,16 @@ from pathlib import Path
 
 import pytest
 
+from tests.data import beside
 from tests.e2e.command import chartkit
 from tests.shared import ROOT
 
+_TEXTS = beside(__file__)
+
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="workers are forks")
 
-POLICY = """\
-apiVersion: kyverno.io/v1
-kind: ClusterPolicy
-metadata: {name: team}
-spec:
-  rules:
-  - name: label
-    match: {any: [{resources: {kinds: [Pod]}}]}
-    validate: {message: a team is needed, pattern: {metadata: {labels: {team: "?*"}}}}
-"""
-TEST = """\
-apiVersion: cli.kyverno.io/v1alpha1
-kind: Test
-metadata: {name: test}
-policies: [../policy.yaml]
-resources: [pods.yaml]
-results:
-- {policy: team, rule: label, kind: Pod, resources: [RESOURCE], result: RESULT}
-"""
+POLICY = _TEXTS["policy"]
+TEST = _TEXTS["test"]
 POD = "{apiVersion: v1, kind: Pod, metadata: {name: NAME}, spec: {containers: []}}\n"
 
 

@@ -9,52 +9,13 @@ from pathlib import Path
 
 import pytest
 
+from tests.data import beside
 from tests.e2e.command import PROGRAM, chartkit
 from tests.e2e.transcript import check_page
 
-_TEAM = """\
-apiVersion: kyverno.io/v1
-kind: ClusterPolicy
-metadata:
-  name: require-team
-  labels:
-    app.kubernetes.io/managed-by: Helm
-    helm.sh/chart: shop-policies-1.2.0
-  annotations:
-    meta.helm.sh/release-name: shop-policies
-    meta.helm.sh/release-namespace: kyverno
-spec:
-  rules:
-    - name: team
-      match: {any: [{resources: {kinds: [Pod]}}]}
-      validate:
-        message: A Pod needs the label team.
-        pattern: {metadata: {labels: {team: "?*"}}}
-    - name: default-team
-      match: {any: [{resources: {kinds: [Pod]}}]}
-      mutate:
-        patchStrategicMerge: {metadata: {labels: {+(team): shared}}}
-"""
-_REST = """\
-apiVersion: kyverno.io/v2
-kind: ClusterCleanupPolicy
-metadata:
-  name: finished-jobs
-spec:
-  match: {any: [{resources: {kinds: [Job]}}]}
-  schedule: "0 3 * * *"
----
-apiVersion: kyverno.io/v2
-kind: PolicyException
-metadata:
-  name: batch
-  namespace: shop
-  annotations:
-    argocd.argoproj.io/tracking-id: shop:kyverno.io/PolicyException:shop/batch
-spec:
-  match: {any: [{resources: {kinds: [Pod], namespaces: [shop]}}]}
-  exceptions: [{policyName: require-team, ruleNames: [team]}]
-"""
+_TEXTS = beside(__file__)
+_TEAM = _TEXTS["team"]
+_REST = _TEXTS["rest"]
 
 
 def _folder(folder: Path) -> Path:
@@ -111,24 +72,7 @@ def test_migrate_values_is_values_migrate(tmp_path: Path) -> None:
     )
 
 
-_HARD = """\
-apiVersion: kyverno.io/v1
-kind: ClusterPolicy
-metadata:
-  name: require-owner
-spec:
-  rules:
-    - name: owner
-      match: {any: [{resources: {kinds: [Pod]}}]}
-      validate:
-        message: A Pod needs the label owner.
-        pattern: {metadata: {labels: {owner: "?*"}}}
-    - name: same
-      match: {any: [{resources: {kinds: [Pod]}}]}
-      preconditions: {all: [{key: "{{ nosuch(@) }}", operator: Equals, value: 1}]}
-      validate:
-        pattern: {metadata: {labels: {owner: "?*"}}}
-"""
+_HARD = _TEXTS["hard"]
 
 
 def _one(folder: Path) -> Path:

@@ -3,31 +3,12 @@ from pathlib import Path
 
 import pytest
 
+from tests.data import beside
 from tests.e2e.command import chartkit
 from tests.e2e.transcript import check_page
 
-_POLICIES = """\
-apiVersion: kyverno.io/v1
-kind: ClusterPolicy
-metadata:
-  name: require-team
-  labels:
-    kustomize.toolkit.fluxcd.io/name: guardrails
-    kustomize.toolkit.fluxcd.io/namespace: flux
-spec:
-  validationFailureAction: Enforce
-  rules:
-    - name: team
-      match: {any: [{resources: {kinds: [Pod]}}]}
-      validate: {message: a team, pattern: {metadata: {labels: {team: "?*"}}}}
----
-apiVersion: kyverno.io/v2
-kind: PolicyException
-metadata: {name: batch, namespace: kyverno}
-spec:
-  match: {any: [{resources: {kinds: [Pod], names: [job-*]}}]}
-  exceptions: [{policyName: require-team, ruleNames: [team]}]
-"""
+_TEXTS = beside(__file__)
+_POLICIES = _TEXTS["policies"]
 _POD = "apiVersion: v1\nkind: Pod\nmetadata: {name: NAME, namespace: shop, labels: {LABEL: shop}}\n"
 
 

@@ -8,54 +8,14 @@ from pathlib import Path
 import pytest
 
 from chartkit.documents.reader import read_file
+from tests.data import beside
 from tests.e2e.command import PROGRAM, chartkit
 from tests.shared import ROOT
 
-REQUIRE_LABELS = """\
-apiVersion: kyverno.io/v1
-kind: ClusterPolicy
-metadata:
-  name: require-labels
-spec:
-  validationFailureAction: Enforce
-  rules:
-    - name: check-team
-      match:
-        any:
-          - resources:
-              kinds: [Pod]
-      validate:
-        message: "label 'team' is required"
-        pattern:
-          metadata:
-            labels:
-              team: "?*"
-"""
-
-DEPLOYMENT = """\
-apiVersion: apps/v1
-kind: Deployment
-metadata:
-  name: nginx
-spec:
-  selector: {matchLabels: {app: nginx}}
-  template:
-    metadata: {labels: {app: nginx}}
-    spec:
-      containers:
-        - {name: nginx, image: nginx}
-"""
-
-POD = """\
-apiVersion: v1
-kind: Pod
-metadata:
-  name: nginx
-  labels: {team: backend}
-spec:
-  containers:
-    - {name: nginx, image: nginx}
-"""
+_TEXTS = beside(__file__)
+REQUIRE_LABELS = _TEXTS["require-labels"]
+DEPLOYMENT = _TEXTS["deployment"]
+POD = _TEXTS["pod"]
 
 MESSAGE = (
     "validation error: label 'team' is required. rule autogen-check-team failed at path "
@@ -123,15 +83,7 @@ def test_standard_input_is_read(folder: Path) -> None:
     assert "Deployment/default/nginx  <stdin>:10" in done.stdout
 
 
-CHAINSAW = """apiVersion: chainsaw.kyverno.io/v1alpha1
-kind: Test
-metadata: {name: labels}
-spec:
-  steps:
-  - try:
-    - apply: {file: require.yaml}
-    - assert: {file: expected.yaml}
-"""
+CHAINSAW = _TEXTS["chainsaw"]
 
 
 def test_folders_are_searched_and_what_is_no_object_is_passed_over(folder: Path) -> None:
@@ -250,74 +202,8 @@ def test_a_file_that_may_not_be_read(folder: Path) -> None:
     assert "cannot be read" in done.line
 
 
-CEL_POLICIES = """\
-apiVersion: policies.kyverno.io/v1
-kind: ValidatingPolicy
-metadata:
-  name: guarded-namespace
-  annotations: {policies.kyverno.io/severity: low}
-spec:
-  validationActions: [Audit]
-  matchConstraints:
-    resourceRules:
-      - {apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [pods]}
-  validations:
-    - expression: namespaceObject.metadata.annotations.guard == "on"
-      messageExpression: "'not guarded: ' + namespaceObject.metadata.name"
----
-apiVersion: admissionregistration.k8s.io/v1
-kind: ValidatingAdmissionPolicy
-metadata: {name: limit}
-spec:
-  paramKind: {apiVersion: v1, kind: ConfigMap}
-  matchConstraints:
-    resourceRules:
-      - {apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [pods]}
-  validations:
-    - expression: size(object.spec.containers) <= int(params.data.most)
-      messageExpression: "'at most ' + params.data.most"
----
-apiVersion: admissionregistration.k8s.io/v1
-kind: ValidatingAdmissionPolicyBinding
-metadata: {name: limit-all}
-spec:
-  policyName: limit
-  validationActions: [Deny]
-  paramRef: {name: limits, namespace: web, parameterNotFoundAction: Deny}
----
-apiVersion: policies.kyverno.io/v1
-kind: ValidatingPolicy
-metadata: {name: small-plan}
-spec:
-  evaluation: {mode: JSON}
-  validations:
-    - {expression: object.nodes < 3, message: too many nodes}
-"""
-
-CEL_OBJECTS = """\
-apiVersion: v1
-kind: Namespace
-metadata: {name: web, annotations: {guard: "off"}}
----
-apiVersion: v1
-kind: ConfigMap
-metadata: {name: limits, namespace: web}
-data: {most: "0"}
----
-apiVersion: apps/v1
-kind: Deployment
-metadata: {name: nginx, namespace: web}
-spec:
-  selector: {matchLabels: {app: nginx}}
-  template:
-    metadata: {labels: {app: nginx}}
-    spec: {containers: [{name: nginx, image: nginx}]}
----
-apiVersion: v1
-kind: Pod
-metadata: {name: nginx, namespace: web}
-spec: {containers: [{name: nginx, image: nginx}]}
-"""
+CEL_POLICIES = _TEXTS["cel-policies"]
+CEL_OBJECTS = _TEXTS["cel-objects"]
 
 
 @pytest.fixture

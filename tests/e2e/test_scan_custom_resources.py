@@ -5,58 +5,13 @@ from pathlib import Path
 
 import pytest
 
+from tests.data import beside
 from tests.e2e.command import chartkit
 
-DEFINITION = """\
-apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata: {name: geese.example.com}
-spec:
-  group: example.com
-  scope: Cluster
-  names: {kind: Goose, plural: geese}
-  versions:
-  - name: v1
-    served: true
-    storage: true
-    subresources: {status: {}}
-    schema:
-      openAPIV3Schema:
-        type: object
-        required: [spec]
-        properties:
-          status: {type: object, required: [ready], properties: {ready: {type: boolean}}}
-          spec:
-            type: object
-            required: [size]
-            x-kubernetes-validations:
-            - {rule: "self.least <= self.size", message: least must be at most size}
-            properties:
-              size: {type: integer, maximum: 5}
-              least: {type: integer, default: 2}
-"""
-
-GOOSE = """\
-apiVersion: example.com/v1
-kind: Goose
-metadata:
-  name: one
-spec:
-  size: 3
-"""
-
-POLICY = """\
-apiVersion: policies.kyverno.io/v1
-kind: ValidatingPolicy
-metadata: {name: no-namespace}
-spec:
-  matchConstraints:
-    resourceRules:
-    - {apiGroups: [example.com], apiVersions: [v1], resources: [geese], operations: [CREATE]}
-  validations:
-  - {expression: "!has(object.metadata.namespace)", message: no namespace}
-  - {expression: "resource.List('example.com/v1', 'geese', '').items.size() == 1", message: one}
-"""
+_TEXTS = beside(__file__)
+DEFINITION = _TEXTS["definition"]
+GOOSE = _TEXTS["goose"]
+POLICY = _TEXTS["policy"]
 
 
 @pytest.fixture
@@ -229,65 +184,10 @@ def test_hostile_definitions_and_objects_end(folder: Path) -> None:
     assert "no further validation rules will be run" in done.out
 
 
-SCOPED = """\
-apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata: {name: geese.example.com}
-spec:
-  group: example.com
-  scope: Cluster
-  names: {kind: Goose, plural: geese}
-  versions:
-  - {name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}
-"""
-NAMESPACES = """\
-apiVersion: example.com/v1
-kind: Goose
-metadata: {name: names}
-wanted: team-a
----
-apiVersion: v1
-kind: Namespace
-metadata: {name: team-a}
----
-apiVersion: v1
-kind: Namespace
-metadata: {name: team-b}
-"""
-PARAMETERS = """\
-apiVersion: kyverno.io/v1
-kind: ClusterPolicy
-metadata: {name: only-named}
-spec:
-  background: false
-  rules:
-  - name: named
-    match: {any: [{resources: {kinds: [Namespace], operations: [CREATE, UPDATE]}}]}
-    validate:
-      cel:
-        paramKind: {apiVersion: example.com/v1, kind: Goose}
-        paramRef: {name: names, parameterNotFoundAction: Deny}
-        expressions: [{expression: object.metadata.name == params.wanted, message: not wanted}]
-"""
-ADMISSION = """\
-apiVersion: admissionregistration.k8s.io/v1
-kind: ValidatingAdmissionPolicy
-metadata: {name: only-named}
-spec:
-  paramKind: {apiVersion: example.com/v1, kind: Goose}
-  matchConstraints:
-    resourceRules:
-    - {apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [namespaces]}
-  validations: [{expression: object.metadata.name == params.wanted, message: not wanted}]
----
-apiVersion: admissionregistration.k8s.io/v1
-kind: ValidatingAdmissionPolicyBinding
-metadata: {name: only-named}
-spec:
-  policyName: only-named
-  validationActions: [Deny]
-  paramRef: {name: names, parameterNotFoundAction: Deny}
-"""
+SCOPED = _TEXTS["scoped"]
+NAMESPACES = _TEXTS["namespaces"]
+PARAMETERS = _TEXTS["parameters"]
+ADMISSION = _TEXTS["admission"]
 
 
 @pytest.mark.slow
@@ -305,16 +205,7 @@ def test_parameters_of_a_cluster_scoped_kind(tmp_path: Path, policy: str, place:
     assert sorted(own) == ["fail", "pass"]
 
 
-GENERATE = """\
-apiVersion: kyverno.io/v1
-kind: ClusterPolicy
-metadata: {name: geese}
-spec:
-  rules:
-  - name: goose
-    match: {any: [{resources: {kinds: [Namespace]}}]}
-    generate: {apiVersion: example.com/v1, kind: Goose, name: g, synchronize: false, data: {a: b}}
-"""
+GENERATE = _TEXTS["generate"]
 WRONG = GENERATE.replace("name: g,", "name: g, namespace: shop,")
 
 

@@ -10,26 +10,12 @@ from typing import Any
 
 import pytest
 
+from tests.data import beside
 from tests.e2e.command import PROGRAM, chartkit
 
-POLICY = """\
-apiVersion: kyverno.io/v1
-kind: ClusterPolicy
-metadata: {name: team}
-spec:
-  rules:
-  - name: label
-    match: {any: [{resources: {kinds: [Pod], namespaceSelector: {matchLabels: {tier: gold}}}}]}
-    validate: {message: a team is needed, pattern: {metadata: {labels: {team: "?*"}}}}
-"""
-EXCEPTION = """\
-apiVersion: kyverno.io/v2
-kind: PolicyException
-metadata: {name: some, namespace: gold}
-spec:
-  exceptions: [{policyName: team, ruleNames: [label]}]
-  match: {any: [{resources: {kinds: [Pod], names: ["p1*"]}}]}
-"""
+_TEXTS = beside(__file__)
+POLICY = _TEXTS["policy"]
+EXCEPTION = _TEXTS["exception"]
 POD = """\
 ---
 apiVersion: v1

@@ -7,52 +7,14 @@ from pathlib import Path
 
 import pytest
 
+from tests.data import beside
 from tests.e2e.command import Done, chartkit
 
-POLICY = """\
-apiVersion: policies.kyverno.io/v1
-kind: ValidatingPolicy
-metadata: {name: small}
-spec:
-  matchConstraints:
-    resourceRules:
-    - {apiGroups: [""], apiVersions: [v1], resources: [configmaps], operations: [CREATE]}
-  matchConditions:
-  - {name: ours, expression: "has(object.data) && has(object.data.size)"}
-  validations:
-  - {expression: "int(object.data.size) < 5", message: too large}
-"""
-
-TEMPLATE = """\
-apiVersion: v1
-kind: ConfigMap
-metadata:
-  name: {{ .Release.Name }}
-data:
-  size: {{ .Values.size | quote }}
-"""
-
-FLUX = """\
-apiVersion: helm.toolkit.fluxcd.io/v2
-kind: HelmRelease
-metadata: {name: web, namespace: apps}
-spec:
-  chart:
-    spec:
-      chart: ./charts/web
-      sourceRef: {kind: GitRepository, name: repository}
-"""
-
-ARGO = """\
-apiVersion: argoproj.io/v1alpha1
-kind: Application
-metadata: {name: shop, namespace: argocd}
-spec:
-  destination: {namespace: shop}
-  source:
-    repoURL: https://git.example.com/a/b
-    path: charts/web
-"""
+_TEXTS = beside(__file__)
+POLICY = _TEXTS["policy"]
+TEMPLATE = _TEXTS["template"]
+FLUX = _TEXTS["flux"]
+ARGO = _TEXTS["argo"]
 
 
 @pytest.fixture

@@ -18,62 +18,16 @@ from chartkit.documents.yaml_dump import dump_documents
 from chartkit.report import FORMATS
 from chartkit.scan.parallel.partition import sliced
 from chartkit.scan.parallel.streaming import LEAST
+from tests.data import beside
 from tests.e2e.command import PROGRAM, chartkit
 from tests.shared import shared
 
+_TEXTS = beside(__file__)
+
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="workers are forks")
 
-POLICIES = """\
-apiVersion: kyverno.io/v1
-kind: ClusterPolicy
-metadata:
-  name: labels
-  annotations: {policies.kyverno.io/severity: high}
-spec:
-  rules:
-  - name: team
-    match: {any: [{resources: {kinds: [Pod, ConfigMap, Namespace]}}]}
-    validate:
-      message: "{{ request.object.metadata.name || 'it' }} needs a team"
-      pattern: {metadata: {labels: {team: "?*"}}}
-  - name: tier
-    match: {any: [{resources: {kinds: [Pod], namespaceSelector: {matchLabels: {tier: gold}}}}]}
-    validate:
-      failureAction: Enforce
-      message: gold needs an image of its own
-      foreach:
-      - list: request.object.spec.containers
-        pattern: {image: "own/*"}
-  - name: mark
-    match: {any: [{resources: {kinds: [ConfigMap]}}]}
-    mutate: {patchStrategicMerge: {metadata: {labels: {marked: "yes"}}}}
----
-apiVersion: policies.kyverno.io/v1
-kind: ValidatingPolicy
-metadata: {name: pulls}
-spec:
-  matchConstraints:
-    resourceRules:
-    - {apiGroups: [""], apiVersions: [v1], resources: [pods], operations: [CREATE]}
-  validations:
-  - expression: object.spec.containers.all(c, has(c.imagePullPolicy))
-    message: says when it is pulled
-"""
-CRD = """\
-apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata: {name: teams.example.com}
-spec:
-  group: example.com
-  scope: Cluster
-  names: {kind: Team, plural: teams, singular: team, listKind: TeamList}
-  versions:
-  - name: v1
-    served: true
-    storage: true
-    schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object, properties: {
-      size: {type: integer, maximum: 5}}}}}}
-"""
+POLICIES = _TEXTS["policies"]
+CRD = _TEXTS["crd"]
 
 
 def _objects(pick: random.Random, count: int) -> Iterator[dict[str, object]]:

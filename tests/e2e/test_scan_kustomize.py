@@ -7,40 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from tests.data import beside
 from tests.e2e.command import Done, chartkit
 
-POLICY = """\
-apiVersion: kyverno.io/v1
-kind: ClusterPolicy
-metadata: {name: no-host-network}
-spec:
-  rules:
-    - name: host-network
-      match: {any: [{resources: {kinds: [Pod]}}]}
-      validate:
-        failureAction: Enforce
-        message: No host network.
-        pattern: {spec: {=(hostNetwork): "false"}}
-"""
-DEPLOYMENT = """\
-apiVersion: apps/v1
-kind: Deployment
-metadata: {name: web, namespace: shop}
-spec:
-  selector: {matchLabels: {app: web}}
-  template:
-    metadata: {labels: {app: web}}
-    spec: {containers: [{name: web, image: "registry.example.com/web:1"}]}
-"""
-PATCH = """\
-apiVersion: apps/v1
-kind: Deployment
-metadata: {name: web, namespace: shop}
-spec:
-  template:
-    spec:
-      hostNetwork: true
-"""
+_TEXTS = beside(__file__)
+POLICY = _TEXTS["policy"]
+DEPLOYMENT = _TEXTS["deployment"]
+PATCH = _TEXTS["patch"]
 FILES = {
     "policy.yaml": POLICY,
     "deploy/base/deployment.yaml": DEPLOYMENT,

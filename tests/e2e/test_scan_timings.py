@@ -5,25 +5,11 @@ from pathlib import Path
 
 import yaml
 
+from tests.data import beside
 from tests.e2e.command import chartkit
 
-POLICY = """\
-apiVersion: kyverno.io/v1
-kind: ClusterPolicy
-metadata: {name: names}
-spec:
-  rules:
-  - name: short
-    match: {any: [{resources: {kinds: [Pod]}}]}
-    context:
-    - {name: size, variable: {jmesPath: length(request.object.metadata.name)}}
-    validate:
-      message: too long
-      deny: {conditions: {all: [{key: "{{ size }}", operator: GreaterThan, value: 3}]}}
-  - name: services
-    match: {any: [{resources: {kinds: [Service]}}]}
-    validate: {message: m, pattern: {metadata: {name: "?*"}}}
-"""
+_TEXTS = beside(__file__)
+POLICY = _TEXTS["policy"]
 POD = "apiVersion: v1\nkind: Pod\nmetadata: {{name: p-{}}}\n---\n"
 
 

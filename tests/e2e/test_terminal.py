@@ -13,44 +13,22 @@ from pathlib import Path
 
 import pytest
 
+from tests.data import beside
 from tests.e2e.command import PROGRAM, chartkit
 from tests.shared import ROOT
+
+_TEXTS = beside(__file__)
 
 fcntl = pytest.importorskip("fcntl")
 termios = pytest.importorskip("termios")
 
-POLICY = """\
-apiVersion: kyverno.io/v1
-kind: ClusterPolicy
-metadata: {name: a-policy-with-quite-a-long-name-that-says-all-there-is-to-say}
-spec:
-  rules:
-  - name: check-that-every-pod-has-an-owner-and-says-so
-    match: {any: [{resources: {kinds: [Pod]}}]}
-    validate:
-      message: Each pod needs a team label, so that whoever is on call can find its owner at night.
-      pattern: {metadata: {labels: {team: "?*"}}}
-  - name: add
-    match: {any: [{resources: {kinds: [Pod]}}]}
-    mutate: {patchStrategicMerge: {metadata: {labels: {a: b}}}}
-"""
+POLICY = _TEXTS["policy"]
 PODS = "".join(
     f"apiVersion: v1\nkind: Pod\nmetadata: {{name: {name}}}\n"
     "spec: {containers: [{name: c, image: nginx}]}\n---\n"
     for name in ("first", "a-second-one-with-a-rather-long-name-as-generators-give-them")
 )
-TEST = """\
-apiVersion: cli.kyverno.io/v1alpha1
-kind: Test
-policies: [policy.yaml]
-resources: [pods.yaml]
-results:
-- policy: a-policy-with-quite-a-long-name-that-says-all-there-is-to-say
-  rule: check-that-every-pod-has-an-owner-and-says-so
-  kind: Pod
-  resources: [first]
-  result: pass
-"""
+TEST = _TEXTS["test"]
 COMMANDS = {
     "scan": ["scan", "pods.yaml", "-p", "policy.yaml"],
     "scan of profiles": ["scan", "pods.yaml", "-p", "pss-restricted", "--detailed"],

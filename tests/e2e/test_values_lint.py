@@ -3,18 +3,12 @@ from pathlib import Path
 
 import pytest
 
+from tests.data import beside
 from tests.e2e.command import chartkit
 from tests.e2e.transcript import check_page
 
-VALUES = """\
-# Ours.
-policyExceptions: # reviewed every month
-  enabled: true
-config:
-  resourceFiltersExcludeNamespaces: [kube-system]
-admissionController:
-  autoscaling: {enabled: true}
-"""
+_TEXTS = beside(__file__)
+VALUES = _TEXTS["values"]
 
 
 @pytest.mark.slow
@@ -110,17 +104,7 @@ def test_a_place_in_the_charts_own_values_names_the_chart(tmp_path: Path) -> Non
     assert all(place.startswith("<chart defaults>:") for place in places)
 
 
-BROKEN = """\
-features: {policyExceptions: {enabled: false}}
-policyExceptions: {enabled: true}
-admissionController:
-  replicas: 2
-  nope: 1
-backgroundController:
-  replicas: one
-cleanupController:
-  replicas: 1
-"""
+BROKEN = _TEXTS["broken"]
 
 
 def places(out: str) -> list[tuple[str, str]]:

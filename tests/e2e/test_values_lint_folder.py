@@ -4,36 +4,20 @@ from pathlib import Path
 
 import pytest
 
+from tests.data import beside
 from tests.e2e.command import chartkit
 
+_TEXTS = beside(__file__)
+
 UMBRELLA = "name: platform\nversion: 1.0.0\ndependencies: [{name: kyverno, alias: engine}]\n"
-RELEASE = """\
-apiVersion: helm.toolkit.fluxcd.io/v2
-kind: HelmRelease
-metadata: {name: kyverno, namespace: kyverno}
-spec:
-  chart: {spec: {chart: kyverno, version: 3.8.1, sourceRef: {kind: HelmRepository, name: kyverno}}}
-  valuesFrom: [{kind: ConfigMap, name: more}]
-"""
+RELEASE = _TEXTS["release"]
 MORE = """\
 apiVersion: v1
 kind: ConfigMap
 metadata: {name: more, namespace: kyverno}
 data: {values.yaml: "admissionController: {replicaz: 1}"}
 """
-APPLICATION = """\
-apiVersion: argoproj.io/v1alpha1
-kind: Application
-metadata: {name: kyverno, namespace: argocd}
-spec:
-  destination: {namespace: kyverno, server: https://kubernetes.default.svc}
-  sources:
-  - repoURL: https://kyverno.github.io/kyverno
-    chart: kyverno
-    targetRevision: 3.8.1
-    helm: {valueFiles: [$own/deploy/env/kyverno-prd.yaml]}
-  - {repoURL: https://example.com/own.git, targetRevision: main, ref: own}
-"""
+APPLICATION = _TEXTS["application"]
 FILES = {
     "umbrella/Chart.yaml": UMBRELLA,
     "umbrella/values.yaml": "shop: {a: 1}\nengine: {admissionController: {replicaz: 1}}\n",

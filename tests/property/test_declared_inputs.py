@@ -14,88 +14,12 @@ from chartkit.scan.custom_resources.definitions import read_definitions
 from chartkit.scan.custom_resources.results import CustomResources
 from chartkit.scan.gitops.model import Repository
 from chartkit.scan.gitops.releases import declared_releases, released_values
+from tests.data import beside
 
-_DEFINITION = """
-apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata: {name: geese.example.com}
-spec:
-  group: example.com
-  scope: Namespaced
-  names: {kind: Goose, plural: geese}
-  versions:
-  - name: v1
-    served: true
-    subresources: {status: {}}
-    schema:
-      openAPIV3Schema:
-        type: object
-        required: [spec]
-        properties:
-          spec:
-            type: object
-            additionalProperties: {type: string, pattern: "^a", maxLength: 3, enum: [a, b]}
-          list:
-            type: array
-            x-kubernetes-list-type: map
-            x-kubernetes-list-map-keys: [name]
-            items:
-              type: object
-              properties: {name: {type: string}, at: {type: string, format: date-time}}
-          some: {x-kubernetes-int-or-string: true, nullable: true, default: 3}
-          free:
-            type: object
-            x-kubernetes-preserve-unknown-fields: true
-            x-kubernetes-embedded-resource: true
-          number:
-            {type: number, minimum: 1, maximum: 5, multipleOf: 0.5, anyOf: [{minimum: 2}],
-             not: {minimum: 4}}
-        x-kubernetes-validations: [{rule: "self.list.size() < 3", message: few, fieldPath: .list}]
-"""
-_OBJECT = """
-apiVersion: example.com/v1
-kind: Goose
-metadata: {name: one, labels: {a: b}}
-spec: {a: b}
-list: [{name: a, at: "2026-01-01T00:00:00Z"}, {name: a}]
-some: a
-free: {apiVersion: v1, kind: Pod, metadata: {name: a}}
-number: 3
-"""
-_RELEASES = """
-apiVersion: helm.toolkit.fluxcd.io/v2
-kind: HelmRelease
-metadata: {name: web, namespace: apps}
-spec:
-  chart: {spec: {chart: ./a, sourceRef: {kind: GitRepository, name: r}, valuesFiles: [v.yaml]}}
-  valuesFrom: [{kind: ConfigMap, name: c, targetPath: "a.b[0]"}, {kind: Secret, name: s}]
-  values: {a: b}
----
-apiVersion: argoproj.io/v1alpha1
-kind: Application
-metadata: {name: shop}
-spec:
-  destination: {namespace: shop}
-  source: {path: a, repoURL: r, helm: {values: "a: b", parameters: [{name: "a.b", value: "{c,d}"}]}}
-  sources: [{ref: x}, {chart: c, repoURL: r, helm: {valueFiles: [$x/y], valuesObject: {a: b}}}]
----
-apiVersion: argoproj.io/v1alpha1
-kind: ApplicationSet
-metadata: {name: all}
-spec:
-  generators: [{list: {elements: [{n: a}]}}, {git: {}}]
-  template: {metadata: {name: "{{n}}"}, spec: {source: {path: "{{n}}", helm: {values: "a: b"}}}}
----
-apiVersion: v1
-kind: ConfigMap
-metadata: {name: c, namespace: apps}
-data: {values.yaml: "a: b"}
----
-apiVersion: v1
-kind: Secret
-metadata: {name: s, namespace: apps}
-data: {values.yaml: YTogYg==}
-"""
+_TEXTS = beside(__file__)
+_DEFINITION = _TEXTS["definition"]
+_OBJECT = _TEXTS["object"]
+_RELEASES = _TEXTS["releases"]
 _ODD: tuple[Json, ...] = (
     *(None, True, 0, -1, 2.5, 10**30, "", "a", "{{", "a[99999999]", "2026", "é" * 300),
     *([], [None], [[]], ["a"], [{}], {}, {"": None}, {"a": {"b": []}}, {"type": "object"}),

@@ -15,31 +15,12 @@ from chartkit import api
 from chartkit.api import CompileError, InputError, Manifests, Resource, compile, load
 from tests.api_page import run, section
 from tests.conftest import Golden
+from tests.data import beside
 from tests.e2e.command import chartkit
 
-POLICY: Final = """\
-apiVersion: kyverno.io/v1
-kind: ClusterPolicy
-metadata: {name: team}
-spec:
-  background: false
-  rules:
-    - name: team
-      match: {any: [{resources: {kinds: [Pod], operations: [CREATE]}}]}
-      exclude: {any: [{subjects: [{kind: User, name: root}]}]}
-      validate:
-        failureAction: Audit
-        message: needs a team
-        pattern: {metadata: {labels: {team: "?*"}}}
-"""
-EXCEPTION: Final = """\
-apiVersion: kyverno.io/v2
-kind: PolicyException
-metadata: {name: spared, namespace: kyverno}
-spec:
-  exceptions: [{policyName: team, ruleNames: [team]}]
-  match: {any: [{resources: {kinds: [Pod], names: [spared]}}]}
-"""
+_TEXTS = beside(__file__)
+POLICY: Final = _TEXTS["policy"]
+EXCEPTION: Final = _TEXTS["exception"]
 
 
 def pod(name: str = "web") -> Resource:

@@ -10,36 +10,17 @@ from pathlib import Path
 import pytest
 
 from tests.addons.lsp.editor import at, codes, editor
+from tests.data import beside
 from tests.e2e.command import chartkit
 from tests.shared import shared
 
+_TEXTS = beside(__file__)
+
 pytestmark = [pytest.mark.slow, pytest.mark.asyncio]
 
-POD = """\
-apiVersion: v1
-kind: Pod
-metadata: {name: web}
-spec:
-  containers:
-  - name: web
-    image: registry.example/web:1
-    securityContext: {privileged: true} # 😀
-"""
+POD = _TEXTS["pod"]
 PRIVILEGED = "disallow-privileged-containers/privileged-containers"
-LABELLED = """\
-apiVersion: kyverno.io/v1
-kind: ClusterPolicy
-metadata: {name: labelled}
-spec:
-  background: false
-  rules:
-  - name: team
-    match: {any: [{resources: {kinds: [Pod]}}]}
-    validate:
-      failureAction: Enforce
-      message: Pods have the label team.
-      pattern: {metadata: {labels: {team: "?*"}}}
-"""
+LABELLED = _TEXTS["labelled"]
 
 
 async def test_a_manifest_has_its_violations_at_their_fields(tmp_path: Path) -> None:

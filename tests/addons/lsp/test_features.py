@@ -10,48 +10,14 @@ from lsprotocol import types
 
 from tests.addons.lsp.editor import applied, codes, editor
 from tests.addons.lsp.test_diagnostics import LABELLED, POD, PRIVILEGED
+from tests.data import beside
+
+_TEXTS = beside(__file__)
 
 pytestmark = [pytest.mark.slow, pytest.mark.asyncio]
 
-POLICY = """\
-apiVersion: kyverno.io/v1
-kind: ClusterPolicy
-metadata: {name: shouting}
-spec:
-  rules:
-  - name: names
-    match: {any: [{resources: {kinds: [Pod]}}]}
-    validate:
-      failureAction: Audit
-      message: "{{ to_upper(request.object.metadata.name) }}"
-      deny:
-        conditions:
-          all:
-          - key: "{{ request.operation }}"
-            operator: Equals
-            value: CREATE
----
-apiVersion: policies.kyverno.io/v1
-kind: ValidatingPolicy
-metadata: {name: prefixed}
-spec:
-  matchConstraints:
-    resourceRules: [{apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [pods]}]
-  validations:
-  - expression: object.metadata.name.startsWith("a")
-    message: The name begins with a.
-"""
-PROJECT = """\
-profiles: [pss-restricted]
-environments:
-  prd:
-    kyverno: "1.19"
-    kubernetes: "1.34"
-    policies:
-      restrict-image-registries:
-        parameters:
-          allowedRegistries: [registry.example]
-"""
+POLICY = _TEXTS["policy"]
+PROJECT = _TEXTS["project"]
 
 
 async def test_a_hover_says_what_a_policy_wants_and_why(tmp_path: Path) -> None:

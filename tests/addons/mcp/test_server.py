@@ -21,52 +21,16 @@ from chartkit import __version__
 from chartkit.addons.mcp.tools import tools
 from chartkit.helm.sandbox.confine import Exit
 from tests.addons.mcp.session import COMMAND, Reply, ask, check, talk
+from tests.data import beside
+
+_TEXTS = beside(__file__)
 
 pytestmark = pytest.mark.slow
 
-POD = """\
-apiVersion: v1
-kind: Pod
-metadata:
-  name: web
-spec:
-  containers:
-    - name: main
-      image: registry.example/web:1.0
-"""
-TEAM = """\
-apiVersion: kyverno.io/v1
-kind: ClusterPolicy
-metadata:
-  name: require-team
-spec:
-  rules:
-    - name: team
-      match: {any: [{resources: {kinds: [Pod]}}]}
-      validate:
-        failureAction: Enforce
-        message: needs the label team
-        pattern: {metadata: {labels: {team: "?*"}}}
-"""
-LABEL = """\
-apiVersion: kyverno.io/v1
-kind: ClusterPolicy
-metadata: {name: add-label}
-spec:
-  rules:
-    - name: add
-      match: {any: [{resources: {kinds: [Pod]}}]}
-      mutate: {patchStrategicMerge: {metadata: {labels: {+(made): here}}}}
-"""
-TEST = """\
-apiVersion: cli.kyverno.io/v1alpha1
-kind: Test
-metadata: {name: team}
-policies: [../team.yaml]
-resources: [../pod.yaml]
-results:
-  - {policy: require-team, rule: team, kind: Pod, resources: [web], result: pass}
-"""
+POD = _TEXTS["pod"]
+TEAM = _TEXTS["team"]
+LABEL = _TEXTS["label"]
+TEST = _TEXTS["test"]
 CHART = {
     "chart/Chart.yaml": "apiVersion: v2\nname: app\nversion: 0.1.0\n",
     "chart/values.yaml": "image: registry.example/app:1.0\nhost: true\n",
@@ -82,16 +46,7 @@ FILES = {
     "linked/pod.yaml": POD,
     **CHART,
 }
-NESTED = """\
-apiVersion: kyverno.io/v1
-kind: ClusterPolicy
-metadata: {name: nested}
-spec:
-  rules:
-    - name: nested
-      match: {any: [{resources: {kinds: [Pod]}}]}
-      validate:
-"""
+NESTED = _TEXTS["nested"]
 """A policy that is given up after a second for each object."""
 for _spaces in range(8, 56, 4):
     _list = f"{' ' * (_spaces + 2)}- list: split('a,b,c,d', ',')"

@@ -15,33 +15,14 @@ import yaml
 
 from chartkit.addons.playground.link import links
 from chartkit.model import Resource
+from tests.data import beside
 from tests.e2e.command import chartkit
 
+_TEXTS = beside(__file__)
+
 PAGE = "https://policies.example/playground/"
-POLICY = """\
-apiVersion: kyverno.io/v1
-kind: ClusterPolicy
-metadata: {name: registry}
-spec:
-  rules:
-  - name: own
-    match: {any: [{resources: {kinds: [Pod, Secret]}}]}
-    validate:
-      failureAction: Enforce
-      message: Images come from our <i>registry</i>.
-      pattern: {=(spec): {containers: [{image: "ours.example/*"}]}, =(data): {"X(a)": "null"}}
-"""
-POD = """\
-apiVersion: v1
-kind: Pod
-metadata:
-  name: web
-  annotations: {text: "a-\\u00fc\\"<"}
-spec:
-  containers:
-  - name: main
-    image: theirs.example/web:1
-"""
+POLICY = _TEXTS["policy"]
+POD = _TEXTS["pod"]
 SECRET = """\
 apiVersion: v1
 kind: "Secret"

@@ -12,66 +12,14 @@ import pytest
 
 from chartkit.addons.playground import evaluation, session
 from chartkit.documents.reader import read_file
+from tests.data import beside
 
-POLICY = """\
-apiVersion: kyverno.io/v1
-kind: ClusterPolicy
-metadata: {name: teams}
-spec:
-  rules:
-    - name: labelled
-      match: {any: [{resources: {kinds: [Pod], namespaceSelector: {matchLabels: {env: prod}}}}]}
-      validate:
-        failureAction: Enforce
-        message: "{{ request.object.metadata.name }} needs a team"
-        pattern: {metadata: {labels: {team: "?*"}}}
-"""
-DEFAULTS = """\
-apiVersion: kyverno.io/v1
-kind: ClusterPolicy
-metadata: {name: defaults}
-spec:
-  rules:
-    - name: tier
-      match: {any: [{resources: {kinds: [Pod]}}]}
-      mutate: {patchStrategicMerge: {metadata: {labels: {+(tier): front}}}}
-    - name: settings
-      match: {any: [{resources: {kinds: [Pod]}}]}
-      generate: {apiVersion: v1, kind: ConfigMap, name: made, namespace: shop, data: {data: {a: b}}}
-"""
-IMMUTABLE = """\
-apiVersion: policies.kyverno.io/v1
-kind: ValidatingPolicy
-metadata: {name: keep}
-spec:
-  matchConstraints:
-    resourceRules:
-      - {apiGroups: [""], apiVersions: [v1], operations: [UPDATE], resources: [pods]}
-  validations:
-    - expression: object.metadata.labels.team == oldObject.metadata.labels.team
-      message: the team stays
-"""
-POD = """\
-apiVersion: v1
-kind: Pod
-metadata:
-  name: web
-  namespace: shop
-  labels:
-    team: {team}
-spec:
-  containers:
-    - name: web
-      image: registry.example/web:1
-"""
-EXCEPTION = """\
-apiVersion: kyverno.io/v2
-kind: PolicyException
-metadata: {name: web, namespace: shop}
-spec:
-  exceptions: [{policyName: teams, ruleNames: [labelled]}]
-  match: {any: [{resources: {kinds: [Pod], names: [web]}}]}
-"""
+_TEXTS = beside(__file__)
+POLICY = _TEXTS["policy"]
+DEFAULTS = _TEXTS["defaults"]
+IMMUTABLE = _TEXTS["immutable"]
+POD = _TEXTS["pod"]
+EXCEPTION = _TEXTS["exception"]
 GUIDES = Path(session.__file__).with_name("guides")
 PROD = {"shop": {"env": "prod"}}
 

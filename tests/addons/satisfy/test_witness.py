@@ -16,6 +16,9 @@ from chartkit.addons.satisfy.witness import find
 from chartkit.errors import InputError
 from chartkit.scan.policies import PolicySet, compile_all, read_policies
 from chartkit.scan.requests import Requests
+from tests.data import beside
+
+_TEXTS = beside(__file__)
 
 KINDS = ("Pod", "Deployment", "StatefulSet", "DaemonSet", "Job", "CronJob")
 PROFILES = (
@@ -72,42 +75,9 @@ def test_a_witness_shows_the_rule_of_each_line(tmp_path: Path) -> None:
     assert found.body == yaml.safe_load(result.output)
 
 
-POLICIES = """\
-apiVersion: kyverno.io/v1
-kind: ClusterPolicy
-metadata: {name: owned}
-spec:
-  rules:
-  - name: team
-    match: {any: [{resources: {kinds: [Namespace]}}]}
-    validate:
-      message: team
-      pattern: {metadata: {labels: {team: "a* | b*"}}}
-"""
-CONFLICT = """\
----
-apiVersion: kyverno.io/v1
-kind: ClusterPolicy
-metadata: {name: unowned}
-spec:
-  rules:
-  - name: no-team
-    match: {any: [{resources: {kinds: [Namespace]}}]}
-    validate:
-      message: no team
-      pattern: {metadata: {=(labels): {X(team): "null"}}}
-"""
-MUTATED = """\
----
-apiVersion: kyverno.io/v1
-kind: ClusterPolicy
-metadata: {name: given}
-spec:
-  rules:
-  - name: team
-    match: {any: [{resources: {kinds: [Namespace]}}]}
-    mutate: {patchStrategicMerge: {metadata: {labels: {team: ab}}}}
-"""
+POLICIES = _TEXTS["policies"]
+CONFLICT = _TEXTS["conflict"]
+MUTATED = _TEXTS["mutated"]
 
 
 def _json(tmp_path: Path, text: str, *arguments: str) -> Any:

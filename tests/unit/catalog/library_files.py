@@ -13,66 +13,13 @@ from chartkit.network.downloads.lockfile import (
     digest_of_all,
     lock_text,
 )
+from tests.data import beside
 
-POLICY = """\
-apiVersion: kyverno.io/v1
-kind: ClusterPolicy
-metadata:
-  name: {name}
-  annotations:
-    policies.kyverno.io/title: {title}
-    policies.kyverno.io/category: {category}
-    policies.kyverno.io/severity: medium
-    policies.kyverno.io/subject: Pod, Deployment
-    policies.kyverno.io/minversion: 1.6.0
-    policies.kyverno.io/description: >-
-      Says what {name}
-      asks for.
-spec:
-  rules:
-    - name: check
-      match:
-        any:
-          - resources:
-              kinds: [Pod]
-      validate:
-        message: no
-        pattern:
-          metadata:
-            name: good*
-"""
-CEL_POLICY = """\
-apiVersion: policies.kyverno.io/v1beta1
-kind: {kind}
-metadata:
-  name: {name}
-spec:
-  matchConstraints:
-    resourceRules:
-      - apiGroups: [""]
-        apiVersions: [v1]
-        operations: [CREATE]
-        resources: [pods]
-"""
-TEST = """\
-apiVersion: cli.kyverno.io/v1alpha1
-kind: Test
-metadata: {{name: {name}}}
-policies: [../{file}]
-resources: [resource.yaml]
-results:
-  - {{policy: {name}, rule: check, kind: Pod, resources: [bad], result: fail}}
-  - {{policy: {name}, rule: check, kind: Pod, resources: [good], result: pass}}
-"""
-PODS = """\
-apiVersion: v1
-kind: Pod
-metadata: {name: good}
----
-apiVersion: v1
-kind: Pod
-metadata: {name: bad}
-"""
+_TEXTS = beside(__file__)
+POLICY = _TEXTS["policy"]
+CEL_POLICY = _TEXTS["cel-policy"]
+TEST = _TEXTS["test"]
+PODS = _TEXTS["pods"]
 
 
 def write_plain(root: Path, reference: str, text: str = "", **given: str) -> Path:

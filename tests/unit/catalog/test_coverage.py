@@ -8,8 +8,11 @@ from chartkit.catalog.coverage import Coverage, State, coverage, report
 from chartkit.catalog.standards import CoverageLevel, read_standard
 from chartkit.errors import InputError
 from tests.command_reports import in_format
+from tests.data import beside
 from tests.unit.catalog.test_standards import HEAD
 from tests.unit.project.project_files import write_policy, write_profile, write_project
+
+_TEXTS = beside(__file__)
 
 _STANDARD = f"""\
 {HEAD}
@@ -20,35 +23,8 @@ _STANDARD = f"""\
         - {{id: "1.3", title: Mending, policies: [ours/helping]}}
         - {{id: "1.4", title: Nothing, not: people know}}
 """
-_PROJECT = """\
-profiles: [./ours.yaml]
-library: [policies]
-environments:
-  dev: {kyverno: "1.19", kubernetes: "1.34", action: Enforce}
-  qa:
-    kyverno: "1.19"
-    kubernetes: "1.34"
-    action: Enforce
-    policies:
-      ours/two: {action: Audit, exclude: [{namespaces: [old]}]}
-      ours/helping: {enabled: false}
-  prd:
-    kyverno: "1.19"
-    kubernetes: "1.34"
-    policies: {ours/one: {enabled: false}}
-  bare: {kyverno: "1.19", kubernetes: "1.34", profiles: [pss-baseline]}
-  mending: {kyverno: "1.19", kubernetes: "1.34", profiles: [./mending.yaml]}
-"""
-_MUTATES = """\
-apiVersion: kyverno.io/v1
-kind: ClusterPolicy
-metadata: {name: {name}}
-spec:
-  rules:
-    - name: mend
-      match: {any: [{resources: {kinds: [Pod]}}]}
-      mutate: {patchStrategicMerge: {spec: {enableServiceLinks: false}}}
-"""
+_PROJECT = _TEXTS["project"]
+_MUTATES = _TEXTS["mutates"]
 
 
 @pytest.fixture

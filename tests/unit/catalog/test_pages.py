@@ -10,35 +10,16 @@ from chartkit.bundled import library_dir
 from chartkit.catalog.entries import BUILT_IN
 from chartkit.catalog.pages import INDEX, MARK, differences, documented, pages, publish
 from chartkit.errors import InputError
+from tests.data import beside
 from tests.unit.catalog.library_files import write_lock, write_plain
 from tests.unit.project.project_files import write_policy
+
+_TEXTS = beside(__file__)
 
 _ROOT = Path(__file__).parents[3]
 _CODE = re.compile(r"`[^`\n]*`")
 _LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
-_HOSTILE = """\
-title: "Mind | the <gap> *now*"
-category: "# Ours"
-severity: high
-subject: [Pod]
-description: |-
-  - Nobody sees the end of a `table | cell`.
-
-  <script>alert(1)</script> is text, $x$ too.
-remediation: "1. Name it [so](javascript:alert(1))."
-counterpart: [mend-it, elsewhere]
-minimumKyverno: "1.6"
-control: {name: "Rule (1)", source: "https://example.test/a_(b)"}
-sharedParameters: [level]
-parameters:
-  names:
-    type: array
-    items: {type: string, enum: [a, "b|c"]}
-    minItems: 1
-    default: ["b|c"]
-    description: "What | it is."
-  count: {type: integer, minimum: 1, maximum: 9, default: 2, description: How many.}
-"""
+_HOSTILE = _TEXTS["hostile"]
 _BAD = """\
 apiVersion: v1
 kind: Pod
@@ -103,22 +84,7 @@ metadata:
 
 [All policies](../README.md)
 """
-_GENERATES = """\
-apiVersion: kyverno.io/v1
-kind: ClusterPolicy
-metadata: {name: {name}}
-spec:
-  rules:
-    - name: make
-      match: {any: [{resources: {kinds: [Namespace]}}]}
-      context: [{name: dictionary, configMap: {name: settings, namespace: kyverno}}]
-      generate:
-        apiVersion: monitoring.coreos.com/v1
-        kind: PodMonitor
-        name: "{{ dictionary.data.name }}"
-        namespace: "{{ request.object.metadata.name }}"
-        data: {spec: {}}
-"""
+_GENERATES = _TEXTS["generates"]
 
 
 @pytest.fixture

@@ -9,27 +9,11 @@ from chartkit.catalog.coverage import coverage
 from chartkit.catalog.standards import CoverageLevel, built_in_standards, read_standard
 from chartkit.errors import InputError
 from chartkit.library.policies import Library, read_library
+from tests.data import beside
 
-HEAD = """\
-apiVersion: chartkit.dev/v1
-kind: Standard
-metadata: {name: ours}
-spec:
-  title: Our rules
-  source: https://example.test/rules
-  sections:
-"""
-_CONTROLS = """\
-    - title: First
-      controls:
-        - {id: "1.1", title: All of it, policies: [a/mine], also: [a/other]}
-        - {id: "1.2", title: Some of it, policies: [a/mine], partly: the rest is open}
-    - title: Second
-      source: https://example.test/second
-      controls:
-        - {id: x, title: Nothing, not: people know, source: "https://example.test/x"}
-        - {id: z, title: Nothing either, not: nobody knows}
-"""
+_TEXTS = beside(__file__)
+HEAD = _TEXTS["head"]
+_CONTROLS = _TEXTS["controls"]
 
 
 def _write(folder: Path, controls: str, head: str = HEAD) -> str:

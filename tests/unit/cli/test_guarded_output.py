@@ -9,6 +9,9 @@ import pytest
 
 from chartkit.cli import main, terminal
 from chartkit.model import Body
+from tests.data import beside
+
+_TEXTS = beside(__file__)
 
 FORGED = (
     "a\n\npass: 99, fail: 0, warn: 0, error: 0, skip: 0\n::error file=x::pwn\n\x1b[2J\u202e\x9b"
@@ -19,30 +22,8 @@ POD: Body = {
     "metadata": {"name": FORGED, "namespace": FORGED, "labels": {"l": FORGED}},
     "spec": {"containers": [{"name": FORGED, "image": FORGED}]},
 }
-POLICY = """
-apiVersion: kyverno.io/v1
-kind: ClusterPolicy
-metadata: {name: "p\\n::error::policy"}
-spec:
-  rules:
-  - name: "r\\n::error::rule"
-    match: {any: [{resources: {kinds: [Pod]}}]}
-    validate:
-      message: "two\\nlines {{ request.object.metadata.name }}"
-      deny: {}
-  - name: m
-    match: {any: [{resources: {kinds: [Pod, Secret]}}]}
-    mutate: {patchStrategicMerge: {metadata: {labels: {n: "{{ request.object.metadata.name }}"}}}}
-"""
-TEST = """
-apiVersion: cli.kyverno.io/v1alpha1
-kind: Test
-metadata: {name: t}
-policies: [policy.yaml]
-resources: [pod.json]
-results:
-- {policy: "p\\n::error::policy", rule: m, kind: Pod, resources: ["x\\n::error::x"], result: fail}
-"""
+POLICY = _TEXTS["policy"]
+TEST = _TEXTS["test"]
 
 
 @pytest.fixture

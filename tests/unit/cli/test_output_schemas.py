@@ -13,25 +13,16 @@ from chartkit.documents.reader import read_file
 from chartkit.model import mapping_at
 from chartkit.schemas import json_schema
 from chartkit.testing import reader
+from tests.data import beside
 from tests.e2e.command import Done, chartkit
 from tests.shared import ROOT
 from tests.unit.cli.test_help import COMMANDS as ALL_COMMANDS
 from tests.unit.report.samples import options, samples, written
 
+_TEXTS = beside(__file__)
+
 POLICY = ROOT / "profiles" / "policies" / "baseline" / "disallow-host-path"
-LEGACY = """\
-apiVersion: kyverno.io/v1
-kind: ClusterPolicy
-metadata: {name: team}
-spec:
-  rules:
-  - name: check
-    match: {any: [{resources: {kinds: [Pod]}}]}
-    validate: {message: a team, pattern: {metadata: {labels: {team: "?*"}}}}
-  - name: add
-    match: {any: [{resources: {kinds: [Pod]}}]}
-    mutate: {patchStrategicMerge: {metadata: {labels: {a: b}}}}
-"""
+LEGACY = _TEXTS["legacy"]
 POD = "apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec: {hostNetwork: true}\n"
 COMMANDS = {
     "scan": ["scan", "pod.yaml", "-p", "legacy.yaml", "--timings"],
@@ -72,14 +63,7 @@ COMMANDS = {
 }
 
 
-EXCEPTION = """\
-apiVersion: kyverno.io/v2
-kind: PolicyException
-metadata: {name: a, namespace: b}
-spec:
-  exceptions: [{policyName: none, ruleNames: ["*"]}]
-  match: {any: [{resources: {kinds: [Pod]}}]}
-"""
+EXCEPTION = _TEXTS["exception"]
 _CHECKED_ELSEWHERE = {"render", "diff", "values-migrate", "promote", "rescue"}
 
 

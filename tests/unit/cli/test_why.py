@@ -6,64 +6,12 @@ from pathlib import Path
 import pytest
 
 from chartkit.cli.main import main
+from tests.data import beside
 
-POLICIES = """\
-apiVersion: kyverno.io/v1
-kind: ClusterPolicy
-metadata: {name: needs-owner}
-spec:
-  rules:
-    - name: owner
-      match: {any: [{resources: {kinds: [Pod], namespaces: [shp]}}]}
-      validate: {message: m, pattern: {metadata: {labels: {owner: "?*"}}}}
-    - name: host
-      match: {any: [{resources: {kinds: [Pod]}}]}
-      validate: {message: m, pattern: {spec: {=(hostNetwork): false}}}
----
-apiVersion: kyverno.io/v1
-kind: ClusterPolicy
-metadata: {name: services}
-spec:
-  rules:
-    - name: type
-      match: {any: [{resources: {kinds: [Service]}}]}
-      validate: {message: m, pattern: {spec: {type: ClusterIP}}}
----
-apiVersion: kyverno.io/v2
-kind: ClusterCleanupPolicy
-metadata: {name: old}
-spec:
-  schedule: "0 0 * * *"
-  match: {any: [{resources: {kinds: [Pod]}}]}
-  conditions: {all: [{key: "{{ target.metadata.name }}", operator: Equals, value: gone}]}
-"""
-OBJECTS = """\
-apiVersion: v1
-kind: Pod
-metadata: {name: web, namespace: shop}
-spec: {hostNetwork: true}
----
-apiVersion: v1
-kind: Secret
-metadata: {name: key, namespace: shop}
-stringData: {password: hush}
-"""
-SECRETS = """\
-apiVersion: kyverno.io/v1
-kind: ClusterPolicy
-metadata: {name: secrets}
-spec:
-  rules:
-    - name: pattern
-      match: {any: [{resources: {kinds: [Secret]}}]}
-      validate: {message: m, pattern: {stringData: {password: other}}}
-    - name: condition
-      match: {any: [{resources: {kinds: [Secret]}}]}
-      validate:
-        deny:
-          conditions:
-            any: [{key: "{{ request.object.stringData.password }}", operator: NotEquals, value: x}]
-"""
+_TEXTS = beside(__file__)
+POLICIES = _TEXTS["policies"]
+OBJECTS = _TEXTS["objects"]
+SECRETS = _TEXTS["secrets"]
 
 
 @pytest.fixture(autouse=True)

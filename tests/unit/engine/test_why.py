@@ -10,32 +10,17 @@ from chartkit.engine.policies import PolicyAttachments, read_exceptions
 from chartkit.engine.request import Operation
 from chartkit.engine.why import MISSING, Asked, RuleDecision, value_text
 from chartkit.model import Resource
+from tests.data import beside
 
-POD = """
-apiVersion: v1
-kind: Pod
-metadata: {name: web, namespace: shop, labels: {app: web}, annotations: {team: a}}
-spec:
-  hostNetwork: true
-  containers:
-    - {name: main, image: "nginx:latest"}
-    - {name: side, image: "envoy:1.2"}
-"""
+_TEXTS = beside(__file__)
+POD = _TEXTS["pod"]
 DEPLOYMENT = """
 apiVersion: apps/v1
 kind: Deployment
 metadata: {name: web, namespace: shop}
 spec: {template: {spec: {hostNetwork: true, containers: [{name: main, image: "nginx:latest"}]}}}
 """
-HEAD = """
-apiVersion: kyverno.io/v1
-kind: ClusterPolicy
-metadata: {name: p}
-spec:
-  background: false
-  rules:
-    - name: r
-"""
+HEAD = _TEXTS["head"]
 ANY = "      match: {any: [{resources: {kinds: [Pod]}}]}\n"
 NO_HOST = """      validate:
         message: m
@@ -291,15 +276,7 @@ def test_the_answers_of_any_pattern() -> None:
     ]
 
 
-LOOP = """      validate:
-        foreach:
-          - list: request.object.spec.containers
-            preconditions:
-              all: [{key: "{{ element.name }}", operator: NotEquals, value: main}]
-            deny:
-              conditions:
-                any: [{key: "{{ element.image }}", operator: Equals, value: "envoy:*"}]
-"""
+LOOP = _TEXTS["loop"]
 
 
 def test_each_element_of_a_loop() -> None:
@@ -327,14 +304,7 @@ def test_a_context_entry_that_cannot_be_had() -> None:
     assert str(one.decision.location) == "p.yaml:10:7"
 
 
-EXCEPTION = """
-apiVersion: kyverno.io/v2
-kind: PolicyException
-metadata: {{name: e, namespace: ns}}
-spec:
-  exceptions: [{{policyName: p, ruleNames: [r]}}]
-  match: {{any: [{{resources: {{kinds: [Pod], names: [{name}]}}}}]}}
-"""
+EXCEPTION = _TEXTS["exception"]
 
 
 @pytest.mark.parametrize(

@@ -7,90 +7,18 @@ import pytest
 from chartkit.helm.render import render_chart
 from chartkit.helm.template_lines import template_lines
 from chartkit.model import Location, Resource
+from tests.data import beside
 
-DEPLOYMENT = """\
-{{- if .Values.enabled }}
-apiVersion: apps/v1
-kind: Deployment
-metadata:
-  name: {{ .Release.Name }}
-  labels: {{- include "labels" . | nindent 4 }}
-  annotations:
-    checksum/config: {{ include (print $.Template.BasePath "/config.yaml") . | sha256sum }}
-spec:
-  replicas: {{ .Values.replicas }}
-  template:
-    spec:
-      {{- with .Values.podSecurityContext }}
-      securityContext:
-        {{- toYaml . | nindent 8 }}
-      {{- end }}
-      containers:
-        {{- range .Values.sidecars }}
-        - name: {{ .name }}
-          image: {{ .image }}
-        {{- end }}
-        - name: main
-          image: "{{ .Values.image.repository }}:{{ .Values.image.tag }}"
-          imagePullPolicy: {{ .Values.image.pullPolicy | quote }}
-          {{- if .Values.debug }}
-          tty: true
-          {{- else }}
-          tty: false
-          {{- end }}
-          command:
-            - sh
-            - -c
-            - |
-              echo {{ .Values.greeting }}
-              exit: 1
-          securityContext:
-            {{- toYaml .Values.securityContext | nindent 12 }}
-          resources: {{- toYaml .Values.resources | nindent 12 }}
-          env: [{name: A, value: {{ .Values.greeting -}} }]
-{{- end }}
----
-apiVersion: v1
-kind: Service
-metadata: {name: "s"}
-spec:
-  type: {{ .Values.service.type }}
-"""
-CONFIG = """\
-apiVersion: v1
-kind: ConfigMap
-metadata:
-  name: c
-data:
-  plain: some words
-    and more
-  token: {{ randAlphaNum 8 }}
-"""
+_TEXTS = beside(__file__)
+DEPLOYMENT = _TEXTS["deployment"]
+CONFIG = _TEXTS["config"]
 HELPERS = """\
 {{- define "labels" -}}
 app: x
 {{ if .Values.debug }}debug: "true"{{ end }}
 {{- end }}
 """
-VALUES = """\
-enabled: true
-replicas: 2
-debug: false
-greeting: hello
-podSecurityContext:
-  runAsNonRoot: true
-sidecars:
-- {name: one, image: a:1}
-- {name: two, image: b:2}
-image: {repository: nginx, tag: "1"}
-service:
-  type: NodePort
-securityContext:
-  privileged: true
-  capabilities:
-    add: [ALL]
-resources: {}
-"""
+VALUES = _TEXTS["values"]
 OVER = "image:\n  pullPolicy: Always\nreplicas: 3\n"
 
 

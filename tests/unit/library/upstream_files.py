@@ -11,160 +11,19 @@ from chartkit.network.downloads.lockfile import (
     digest,
     lock_text,
 )
+from tests.data import beside
 
-CLUSTER_POLICY = """\
-# Written elsewhere.
-apiVersion: kyverno.io/v1
-kind: ClusterPolicy
-metadata:
-  name: {name}
-  annotations:
-    policies.kyverno.io/title: Require {name}
-    policies.kyverno.io/category: Ours
-    policies.kyverno.io/severity: high
-    policies.kyverno.io/subject: Pod, Service
-    policies.kyverno.io/description: Every Pod says so.
-spec:
-  validationFailureAction: Enforce
-  background: false
-  rules:
-    - name: check
-      match:
-        any:
-          - resources:
-              kinds: [Pod]
-      validate:
-        message: "{{{{ request.object.metadata.name }}}} has no label"
-        pattern:
-          metadata:
-            labels:
-              a: "?*"
-"""
-RULES = """\
-apiVersion: kyverno.io/v2beta1
-kind: ClusterPolicy
-metadata:
-  name: {name}
-  annotations:
-    kyverno.io/kyverno-version: 1.9.0
-    pod-policies.kyverno.io/autogen-controllers: none
-spec:
-  failurePolicy: Ignore
-  webhookConfiguration: {{timeoutSeconds: 7}}
-  rules:
-    - name: first
-      match: {{any: [{{resources: {{kinds: [Pod]}}}}]}}
-      validate:
-        failureAction: Enforce
-        failureActionOverrides: [{{action: Audit, namespaces: [old]}}]
-        message: no
-        pattern: {{metadata: {{labels: {{a: "?*"}}}}}}
-    - name: second
-      match: {{any: [{{resources: {{kinds: [Pod]}}}}]}}
-      validate:
-        failureAction: Audit
-        message: no
-        pattern: {{metadata: {{labels: {{b: "?*"}}}}}}
-"""
-VALIDATING = """\
-apiVersion: policies.kyverno.io/v1alpha1
-kind: ValidatingPolicy
-metadata:
-  name: {name}
-spec:
-  validationActions: [Deny, Audit]
-  matchConditions:
-    - {{name: own, expression: "object.metadata.?name.orValue('') != '{{{{ a }}}}'"}}
-  matchConstraints:
-    resourceRules:
-      - {{apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [pods]}}
-  validations:
-    - message: no
-      expression: object.spec.hostNetwork != true
-"""
+_TEXTS = beside(__file__)
+CLUSTER_POLICY = _TEXTS["cluster-policy"]
+RULES = _TEXTS["rules"]
+VALIDATING = _TEXTS["validating"]
 NAMESPACED = CLUSTER_POLICY.replace("kind: ClusterPolicy", "kind: Policy").replace(
     "  name: {name}", "  name: {name}\n  namespace: theirs"
 )
-CLEANUP = """\
-apiVersion: kyverno.io/v2
-kind: ClusterCleanupPolicy
-metadata:
-  name: {name}
-spec:
-  schedule: "*/5 * * * *"
-  match: {{any: [{{resources: {{kinds: [Pod]}}}}]}}
-  exclude: {{any: [{{resources: {{kinds: [Secret]}}}}]}}
-  conditions:
-    all:
-      - {{key: "{{{{ target.metadata.name }}}}", operator: Equals, value: a}}
-"""
-DELETING = """\
-apiVersion: policies.kyverno.io/v1
-kind: DeletingPolicy
-metadata:
-  name: {name}
-spec:
-  schedule: "*/5 * * * *"
-  matchConstraints:
-    resourceRules:
-      - {{apiGroups: [""], apiVersions: [v1], resources: [pods]}}
-"""
-ADMISSION = """\
-apiVersion: admissionregistration.k8s.io/v1
-kind: ValidatingAdmissionPolicy
-metadata:
-  name: {name}
-spec:
-  matchConstraints:
-    resourceRules:
-      - {{apiGroups: [apps], apiVersions: [v1], operations: [CREATE], resources: [deployments]}}
-  validations:
-    - expression: object.spec.replicas > 1
----
-apiVersion: admissionregistration.k8s.io/v1
-kind: ValidatingAdmissionPolicyBinding
-metadata:
-  name: {name}
-spec:
-  policyName: {name}
-  validationActions: [Warn]
-  matchResources:
-    objectSelector: {{matchLabels: {{a: "{{{{ b }}}}"}}}}
----
-apiVersion: admissionregistration.k8s.io/v1
-kind: ValidatingAdmissionPolicyBinding
-metadata:
-  name: another
-spec:
-  policyName: another
-"""
-GUARDED = """\
-{{{{- $name := "{name}" }}}}
-{{{{- if eq (include "kyverno-policies.customPolicies" (merge (dict "name" $name) .)) "true" }}}}
-apiVersion: kyverno.io/v1
-kind: ClusterPolicy
-metadata:
-  name: {{{{ $name }}}}
-  labels:
-    {{{{- include "kyverno-policies.labels" . | nindent 4 }}}}
-spec:
-  webhookTimeoutSeconds: {{{{ .Values.timeout | default 5 }}}}
-  rules:
-    - name: check
-      match: {{any: [{{resources: {{kinds: [Pod]}}}}]}}
-      validate:
-        message: >-
-          as {{{{ .Values.validationFailureAction }}}}: {{{{ `{{{{ request.operation }}}}` }}}}
-        pattern: {{metadata: {{labels: {{a: "?*"}}}}}}
-    {{{{- if .Values.strict }}}}
-    - name: strict
-      match: {{any: [{{resources: {{kinds: [Pod]}}}}]}}
-      validate:
-        message: "{{{{ request.operation }}}}"
-        pattern: {{metadata: {{labels: {{b: "?*"}}}}}}
-    {{{{- end }}}}
-{{{{- end }}}}
-"""
+CLEANUP = _TEXTS["cleanup"]
+DELETING = _TEXTS["deleting"]
+ADMISSION = _TEXTS["admission"]
+GUARDED = _TEXTS["guarded"]
 
 
 def vendored(project: Path, library: str, policies: Mapping[str, str]) -> Path:

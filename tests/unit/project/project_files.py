@@ -3,6 +3,9 @@
 from pathlib import Path
 
 from chartkit.project.project import Project, read_project
+from tests.data import beside
+
+_TEXTS = beside(__file__)
 
 METADATA = """\
 title: "{title}"
@@ -13,24 +16,7 @@ description: "Why {title} matters."
 minimumKyverno: "{minimum}"
 control: {{name: "{title}", source: "https://example.test/{title}"}}
 """
-POLICY = """\
-apiVersion: kyverno.io/v1
-kind: ClusterPolicy
-metadata:
-  name: {name}
-spec:
-  rules:
-    - name: check-{name}
-      match:
-        any:
-          - resources:
-              kinds: [Pod]
-      validate:
-        message: not so
-        pattern:
-          metadata:
-            name: "{name}*"
-"""
+POLICY = _TEXTS["policy"]
 GOOD = "apiVersion: v1\nkind: Pod\nmetadata:\n  name: {name}\n"
 
 

@@ -10,37 +10,10 @@ from chartkit.kyverno.versions import Version
 from chartkit.project.project import Project, read_project
 from chartkit.project.settings import Action
 from chartkit.schemas import json_schema
+from tests.data import beside
 
-TEXT = """\
-defaults:
-  kyverno: "1.19"
-  eks: "1.34"
-  action: Enforce
-  exclude: [{namespaces: [a]}]
-  parameters: {list: [1, 2], map: {x: 1}}
-  apis: {one/v1: true, two/v1: true}
-  policies:
-    first: {action: Audit, parameters: {p: 1, q: 1}, exclude: [{namespaces: [b]}]}
-    second: {enabled: true}
-environments:
-  prd:
-    exclude: [{namespaces: [c]}]
-    parameters: {list: [3], map: {z: 2}}
-    apis: {two/v1: false}
-    policies:
-      first: {parameters: {q: 2}, exclude: [{namespaces: [d]}]}
-    engineValues: [one.yaml]
-    exceptions: [exceptions]
-    actions: [{namespaces: [pay-*], action: Audit}]
-    clusters:
-      east: {region: eu-central-1, engineValues: [two.yaml]}
-      west:
-        kubernetes: "1.33"
-        exclude: [{namespaces: [e]}]
-        policies: {first: {actions: [{namespaceSelector: {matchLabels: {a: b}}, action: Enforce}]}}
-  dr: {extends: prd, action: Audit, kyverno: "1.18"}
-  qa: {}
-"""
+_TEXTS = beside(__file__)
+TEXT = _TEXTS["text"]
 
 
 def project(folder: Path, text: str = TEXT) -> Project:

@@ -15,25 +15,11 @@ from chartkit.render.environment import project_environment
 from chartkit.render.pipeline import RenderOptions, render_project
 from chartkit.scan.policies import compile_all
 from chartkit.scan.run import ScanContext, run_scan
+from tests.data import beside
 from tests.unit.render.test_pipeline import PROFILE
 
-TEXT = """\
-profiles: [./small.yaml]
-policyType: FORM
-defaults: {kyverno: "1.19", kubernetes: "1.34", engine: false}
-environments:
-  prd:
-    action: Audit
-    actions:
-      - {namespaces: ["pay-*", shop, old], action: Enforce}
-      - {namespaces: [old], action: Audit}
-    policies:
-      disallow-host-path:
-        actions: [{namespaces: [shop], action: Audit}]
-  qa:
-    action: Enforce
-    actions: [{namespaces: [legacy], action: Audit}]
-"""
+_TEXTS = beside(__file__)
+TEXT = _TEXTS["text"]
 
 
 def pod(namespace: str) -> Resource:
@@ -94,21 +80,7 @@ def refused(folder: Path, environment: str, namespace: str) -> set[str]:
     return names
 
 
-OWN = """\
-apiVersion: admissionregistration.k8s.io/v1
-kind: ValidatingAdmissionPolicy
-metadata: {name: named}
-spec:
-  matchConstraints:
-    resourceRules:
-      - {apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [pods]}
-  validations: [{expression: "object.metadata.name != 'a'"}]
----
-apiVersion: admissionregistration.k8s.io/v1
-kind: ValidatingAdmissionPolicyBinding
-metadata: {name: binds}
-spec: {policyName: named, validationActions: [OWN]}
-"""
+OWN = _TEXTS["own"]
 
 
 @pytest.mark.slow

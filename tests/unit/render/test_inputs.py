@@ -16,28 +16,11 @@ from chartkit.model import Json
 from chartkit.project.project import read_project
 from chartkit.render import cache
 from chartkit.render.cache import inputs_digest, workload_files
+from tests.data import beside
 
-PROJECT = """\
-library: [own]
-profiles: [./small.yaml]
-versions: versions.yaml
-workloads: [apps, {path: chart, values: [app-values.yaml]}]
-environments:
-  dev:
-    kyverno: "1.19"
-    kubernetes: "1.34"
-    engineValues: [engine.yaml]
-    exceptions: [exceptions]
-    baseline: baseline.yaml
-"""
-PROFILE = """\
-apiVersion: chartkit.dev/v1
-kind: Profile
-metadata: {name: NAME}
-spec:
-  title: NAME
-  policies: {disallow-latest-tag: {}}
-"""
+_TEXTS = beside(__file__)
+PROJECT = _TEXTS["project"]
+PROFILE = _TEXTS["profile"]
 OBJECT = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n"
 FILES = {
     "chartkit.yaml": PROJECT,

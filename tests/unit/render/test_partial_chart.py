@@ -12,51 +12,13 @@ from chartkit.project.project import read_project
 from chartkit.render import chart
 from chartkit.render.model import Outcome, RenderResult
 from chartkit.render.pipeline import RenderOptions, render_project
+from tests.data import beside
 
-_PROJECT = """\
-library: [policies]
-profiles: [./own.yaml]
-environments:
-  dev:
-    kubernetes: "1.34"
-    kyverno: "1.19"
-    engine: false
-    policyType: ClusterPolicy
-    exclude:
-      - namespaces: [aside]
-        reason: nothing stands there
-"""
-_PROFILE = """\
-apiVersion: chartkit.dev/v1
-kind: Profile
-metadata: {name: own}
-spec:
-  title: own
-  policies: {own/wanted: {}}
-"""
-_METADATA = """\
-title: Wanted
-category: Own
-severity: medium
-subject: [ConfigMap]
-description: Own.
-minimumKyverno: "1.9"
-control: {name: own, source: "https://example.com"}
-parameters:
-  wanted: {type: string, description: what, default: a, pattern: "^[a-z]+$"}
-"""
-_POLICY = """\
-apiVersion: kyverno.io/v1
-kind: ClusterPolicy
-metadata: {name: wanted}
-spec:
-  rules:
-    - name: wanted
-      match: {any: [{resources: {kinds: [ConfigMap]}}]}
-      validate:
-        message: "no"
-        pattern: {data: {x: <%= parameter("wanted") %>}}
-"""
+_TEXTS = beside(__file__)
+_PROJECT = _TEXTS["project"]
+_PROFILE = _TEXTS["profile"]
+_METADATA = _TEXTS["metadata"]
+_POLICY = _TEXTS["policy"]
 
 
 def example(value: str) -> str:

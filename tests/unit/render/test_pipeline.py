@@ -16,17 +16,10 @@ from chartkit.project.project import read_project
 from chartkit.render import chart
 from chartkit.render.model import Outcome, RenderResult, Row
 from chartkit.render.pipeline import RenderOptions, render_project
+from tests.data import beside
 
-PROFILE = """\
-apiVersion: chartkit.dev/v1
-kind: Profile
-metadata: {name: small}
-spec:
-  title: small
-  policies:
-    disallow-latest-tag: {}
-    disallow-host-path: {}
-"""
+_TEXTS = beside(__file__)
+PROFILE = _TEXTS["profile"]
 POD = """\
 apiVersion: v1
 kind: Pod
@@ -369,57 +362,8 @@ def test_a_mistake_in_an_upstream_policy_is_one_row_at_its_place_for_all_environ
     assert row.hint == hint
 
 
-OWN_RULES = """\
-apiVersion: kyverno.io/v1
-kind: ClusterPolicy
-metadata:
-  name: mine
-spec:
-  validationFailureAction: Audit
-  background: true
-  rules:
-    - name: check-team
-      match:
-        any:
-          - resources:
-              kinds:
-                - Pod
-      context:
-        - name: teams
-          variable:
-            jmesPath: request.object.metadata.labels
-      preconditions:
-        all:
-          - key: "{{ request.operation || 'BACKGROUND' }}"
-            operator: Equals
-            value: CREATE
-      validate:
-        message: needs a team
-        deny:
-          conditions:
-            any:
-              - key: "{{ teams.team || '' }}"
-                operator: Equals
-                value: ""
-"""
-OWN_CEL = """\
-apiVersion: policies.kyverno.io/v1
-kind: ValidatingPolicy
-metadata:
-  name: mine
-spec:
-  validationActions: [Audit]
-  matchConstraints:
-    resourceRules:
-      - apiGroups: [""]
-        apiVersions: [v1]
-        operations: [CREATE, UPDATE]
-        resources: [pods]
-  validations:
-    - message: needs a name
-      expression: |
-        object.metadata.name != '' && 'a'.startsWith('a')
-"""
+OWN_RULES = _TEXTS["own-rules"]
+OWN_CEL = _TEXTS["own-cel"]
 
 
 def test_manifests_that_would_be_compared_with_nothing_are_not_made(

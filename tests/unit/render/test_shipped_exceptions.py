@@ -9,7 +9,10 @@ from chartkit.errors import InputError
 from chartkit.project.project import read_project
 from chartkit.render.model import RenderResult
 from chartkit.render.pipeline import RenderOptions, render_project
+from tests.data import beside
 from tests.unit.render.test_pipeline import PROFILE, rows
+
+_TEXTS = beside(__file__)
 
 TEXT = """\
 profiles: [./small.yaml]
@@ -18,37 +21,9 @@ defaults: {kyverno: "1.19", kubernetes: "1.34", engine: false}
 environments:
   prd: {action: Enforce, exceptions: [exceptions], workloads: [pod.yaml]}
 """
-LEGACY = """\
-apiVersion: kyverno.io/v2
-kind: PolicyException
-metadata: {name: agent}
-spec:
-  exceptions:
-    - {policyName: disallow-host-path, ruleNames: ["*host-path*"]}
-    - {policyName: disallow-latest-tag, ruleNames: ["*"]}
-  match:
-    any:
-      - resources: {kinds: [Pod, DaemonSet], namespaces: [shop], names: ["agent*"]}
-"""
-IN_CEL = """\
-apiVersion: policies.kyverno.io/v1
-kind: PolicyException
-metadata: {name: agent, namespace: kyverno}
-spec:
-  policyRefs:
-    - {name: disallow-host-path, kind: ValidatingPolicy}
-    - {name: disallow-latest-tag, kind: ValidatingPolicy}
-  matchConditions:
-    - {name: agent, expression: object.metadata.name.startsWith('agent')}
-"""
-POD = """\
-apiVersion: v1
-kind: Pod
-metadata: {name: NAME, namespace: shop}
-spec:
-  containers: [{name: a, image: "nginx:latest"}]
-  volumes: [{name: a, hostPath: {path: /}}]
-"""
+LEGACY = _TEXTS["legacy"]
+IN_CEL = _TEXTS["in-cel"]
+POD = _TEXTS["pod"]
 
 
 def render(folder: Path, form: str, exception: str, text: str = TEXT) -> RenderResult:

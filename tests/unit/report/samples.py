@@ -10,25 +10,10 @@ from chartkit.model import Location, Resource, RuleResult, RuleType, Status
 from chartkit.report import PolicyFacts, ReportOptions
 from chartkit.report.formats import writer_of
 from chartkit.report.model import Acceptance, Accepted, AcceptedAs
+from tests.data import beside
 
-TWO_PODS: Final = """\
-apiVersion: v1
-kind: Pod
-metadata:
-  name: web
-  namespace: shop
-spec:
-  containers:
-  - name: app
-    image: nginx
----
-apiVersion: v1
-kind: Pod
-metadata:
-  name: db
-spec:
-  containers: []
-"""
+_TEXTS = beside(__file__)
+TWO_PODS: Final = _TEXTS["two-pods"]
 IMAGE: Final = "/spec/containers/0/image"
 PRIVILEGED: Final = "/spec/containers/0/securityContext/privileged"
 Added = tuple[Resource, list[RuleResult], Accepted]

@@ -13,18 +13,12 @@ from chartkit.errors import InputError, NoSource
 from chartkit.model import Location, Resource
 from chartkit.scan.policies import compile_all
 from chartkit.scan.verdicts import example_world, judge
+from tests.data import beside
+
+_TEXTS = beside(__file__)
 
 _BUDGETS = "/apis/policy/v1/namespaces/default/poddisruptionbudgets"
-_CLUSTER = """\
-apiVersion: policy/v1
-kind: PodDisruptionBudget
-metadata: {name: web}
----
-apiVersion: v1
-kind: ConfigMap
-metadata: {name: settings}
-data: {a: b}
-"""
+_CLUSTER = _TEXTS["cluster"]
 
 
 def _example(folder: Path) -> Resource:
@@ -62,17 +56,7 @@ def test_a_broken_file_is_told(tmp_path: Path) -> None:
         example_world(_example(tmp_path))
 
 
-_CEL = """\
-apiVersion: policies.kyverno.io/v1
-kind: ValidatingPolicy
-metadata: {name: p}
-spec:
-  matchConstraints:
-    resourceRules:
-    - {apiGroups: [''], apiVersions: [v1], operations: [CREATE], resources: [configmaps]}
-  validations:
-  - {expression: "object.data.a == 'good'", message: m}
-"""
+_CEL = _TEXTS["cel"]
 
 
 def test_a_verdict_needs_no_fields(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

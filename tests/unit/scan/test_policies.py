@@ -15,9 +15,12 @@ from chartkit.scan.policies import (
     load_policies,
 )
 from chartkit.scan.run import ScanContext, run_scan
+from tests.data import beside
 from tests.unit.engine.cel_policies.policies import pod, validating
 from tests.unit.library.upstream_files import CLUSTER_POLICY, vendored
 from tests.unit.project.project_files import POLICY, write_policy, write_profile
+
+_TEXTS = beside(__file__)
 
 
 def with_rules(action: str) -> Resource:
@@ -75,16 +78,7 @@ def test_only_the_one_that_audits_warns(order: int) -> None:
     assert statuses == {"r": Status.FAIL, "": Status.WARN}
 
 
-PROFILE = """\
-apiVersion: chartkit.dev/v1
-kind: Profile
-metadata: {name: ours}
-spec:
-  title: Ours
-  description: One policy.
-  policies:
-    baseline/disallow-host-ports: {}
-"""
+PROFILE = _TEXTS["profile"]
 
 
 @pytest.mark.parametrize(
@@ -140,19 +134,7 @@ def test_a_librarys_policy_has_the_defaults_of_parameters_that_are_not_given(
     assert str(own.policy.resource.location).endswith("require-name/policy.yaml:1")
 
 
-_BOUND = """\
-apiVersion: admissionregistration.k8s.io/v1
-kind: ValidatingAdmissionPolicy
-metadata: {name: p}
-spec:
-  matchConstraints:
-    resourceRules: [{apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [pods]}]
-  validations: [{expression: "false"}]
----
-apiVersion: admissionregistration.k8s.io/v1
-kind: ValidatingAdmissionPolicyBinding
-metadata: {name: b}
-"""
+_BOUND = _TEXTS["bound"]
 
 
 @pytest.mark.parametrize(
@@ -215,16 +197,7 @@ def test_kinds_that_will_go_are_a_note_each_with_how_many_there_are(tmp_path: Pa
     assert load_policies([str(newer), "pss-baseline"], {}).deprecations == ()
 
 
-_REPLICAS = """\
-apiVersion: kyverno.io/v1
-kind: ClusterPolicy
-metadata: {name: NAME}
-spec:
-  rules:
-  - name: r
-    match: {any: [{resources: {kinds: [Deployment]}}]}
-    validate: {message: m, pattern: {spec: {replicas: ">1"}}}
-"""
+_REPLICAS = _TEXTS["replicas"]
 _ADVICE = "You are matching on replicas but not including the scale subresource in the policy."
 
 

@@ -6,71 +6,11 @@ import pytest
 
 from chartkit.errors import ChartkitError
 from chartkit.scan.policies import load_policies
+from tests.data import beside
 
-RULES = """\
-apiVersion: kyverno.io/v1
-kind: ClusterPolicy
-metadata:
-  name: require-team
-spec:
-  validationFailureAction: Audit
-  background: true
-  rules:
-    - name: check-team
-      match:
-        any:
-          - resources:
-              kinds:
-                - Pod
-                - Deployment
-      context:
-        - name: teams
-          variable:
-            jmesPath: request.object.metadata.labels
-      preconditions:
-        all:
-          - key: "{{ request.operation || 'BACKGROUND' }}"
-            operator: Equals
-            value: CREATE
-      validate:
-        message: "needs a team: {{ teams.team }}"
-        deny:
-          conditions:
-            any:
-              - key: "{{ teams.team || '' }}"
-                operator: Equals
-                value: ""
-              - key: >-
-                  {{ to_upper(teams.owner
-                  || 'none') }}
-                operator: AnyIn
-                value: ['it''s {{ teams.x }}']
-"""
-CEL = """\
-apiVersion: policies.kyverno.io/v1
-kind: ValidatingPolicy
-metadata:
-  name: require-team
-spec:
-  validationActions: [Audit]
-  matchConstraints:
-    resourceRules:
-      - apiGroups: [""]
-        apiVersions: [v1]
-        operations: [CREATE, UPDATE]
-        resources: [pods]
-  variables:
-    - name: labels
-      expression: object.metadata.?labels.orValue({})
-  validations:
-    - message: needs a team
-      expression: >-
-        'team' in variables.labels
-    - messageExpression: '''team '' + variables.labels.team'
-      expression: |
-        has(object.spec) &&
-          size(variables.labels) < 9
-"""
+_TEXTS = beside(__file__)
+RULES = _TEXTS["rules"]
+CEL = _TEXTS["cel"]
 
 MISTAKES = [
     # Keys.

@@ -2,50 +2,17 @@
 
 from pathlib import Path
 
-POLICIES = """\
-apiVersion: kyverno.io/v1
-kind: ClusterPolicy
-metadata: {name: require-owner}
-spec:
-  validationFailureAction: Enforce
-  rules:
-  - name: owner
-    match: {any: [{resources: {kinds: [Pod]}}]}
-    validate: {message: say who owns it, pattern: {metadata: {labels: {owner: "?*"}}}}
----
-apiVersion: kyverno.io/v1
-kind: ClusterPolicy
-metadata: {name: add-label}
-spec:
-  rules:
-  - name: add
-    match: {any: [{resources: {kinds: [Pod]}}]}
-    mutate: {patchStrategicMerge: {metadata: {labels: {team: blue}}}}
-"""
+from tests.data import beside
+
+_TEXTS = beside(__file__)
+POLICIES = _TEXTS["policies"]
 OBJECTS = """\
 apiVersion: v1
 kind: Pod
 metadata: {name: bad, namespace: shop}
 spec: {containers: [{name: a, image: b}]}
 """
-PATCHED = """\
-# the other object
-apiVersion: v1
-kind: Pod
-metadata: {name: other}
----
-# as it is made
-apiVersion: v1
-kind: Pod
-metadata:
-  name: bad  # the name
-  namespace: shop
-  labels:
-    team: red  # the colour
-spec:
-  containers:
-    - {name: a, image: b}
-"""
+PATCHED = _TEXTS["patched"]
 ROWS = """\
 policies: [policies.yaml]
 resources: [objects.yaml]

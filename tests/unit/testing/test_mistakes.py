@@ -5,25 +5,11 @@ from pathlib import Path
 import pytest
 
 from chartkit.testing.runner import run_tests
+from tests.data import beside
 
-TEST = """\
-apiVersion: cli.kyverno.io/v1alpha1
-kind: Test
-policies: [policy.yaml]
-resources: [objects.yaml]
-results:
-- {policy: POLICY, rule: RULE, result: RESULT, resources: [RESOURCES]}
-"""
-POLICY = """\
-apiVersion: kyverno.io/v1
-kind: ClusterPolicy
-metadata: {name: require-owner}
-spec:
-  rules:
-  - name: owner
-    match: {any: [{resources: {kinds: [Pod]}}]}
-    validate: {message: m, pattern: {metadata: {labels: {owner: "?*"}}}}
-"""
+_TEXTS = beside(__file__)
+TEST = _TEXTS["test"]
+POLICY = _TEXTS["policy"]
 OBJECTS = """\
 apiVersion: v1
 kind: Pod

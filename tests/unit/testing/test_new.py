@@ -10,39 +10,12 @@ from chartkit.errors import InputError
 from chartkit.testing.model import Verdict
 from chartkit.testing.new import new_test
 from chartkit.testing.runner import run_tests
+from tests.data import beside
 from tests.unit.testing.objects import OBJECTS, POLICIES
 
-DEPLOYMENT = """\
----
-apiVersion: apps/v1
-kind: Deployment
-metadata: {name: web}
-spec:
-  selector: {matchLabels: {app: web}}
-  template:
-    metadata: {labels: {app: web, owner: shop}}
-    spec: {containers: [{name: a, image: b}]}
-"""
-FURTHER = """\
----
-apiVersion: kyverno.io/v1
-kind: ClusterPolicy
-metadata: {name: make-config}
-spec:
-  rules:
-  - name: make
-    match: {any: [{resources: {kinds: [Pod]}}]}
-    generate:
-      {apiVersion: v1, kind: ConfigMap, name: made, namespace: shop, data: {data: {colour: blue}}}
----
-apiVersion: policies.kyverno.io/v1
-kind: ValidatingPolicy
-metadata: {name: in-cel}
-spec:
-  matchConstraints:
-    resourceRules: [{apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [pods]}]
-  validations: [{expression: 'has(object.metadata.labels)', message: labels are needed}]
-"""
+_TEXTS = beside(__file__)
+DEPLOYMENT = _TEXTS["deployment"]
+FURTHER = _TEXTS["further"]
 
 
 def written(folder: Path, policies: str = POLICIES + FURTHER) -> list[Path]:

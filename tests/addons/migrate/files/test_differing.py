@@ -7,40 +7,15 @@ import pytest
 
 from chartkit.addons.migrate.files.differing import DIFFERS
 from tests.addons.migrate.files.migrations import migrated
+from tests.data import beside
+
+_TEXTS = beside(__file__)
 
 pytestmark = pytest.mark.slow
 
-_POLICY: Final = """\
-apiVersion: kyverno.io/v1
-kind: ClusterPolicy
-metadata: {name: secrets}
-spec:
-  rules:
-    - name: team
-      match: {any: [{resources: {kinds: [Secret]}}]}
-      validate: {message: m, pattern: {metadata: {labels: {team: "?*"}}}}
-    - name: keys
-      match: {any: [{resources: {kinds: [Secret]}}]}
-      validate:
-        message: no keys
-        foreach:
-          - list: "values(request.object.data || `{}`)"
-            deny: {conditions: {all: [{key: "{{ base64_decode(element) }}", operator: Equals,
-              value: "AKIA*"}]}}
-    - name: kind
-      match: {any: [{resources: {kinds: [Secret]}}]}
-      validate: {message: m, pattern: {type: "!kubernetes.io/service-account-token"}}
-"""
+_POLICY: Final = _TEXTS["policy"]
 """Of the three rules, `keys` errs in CEL where what is decoded is no UTF-8."""
-_EXCEPTION: Final = """\
----
-apiVersion: kyverno.io/v2
-kind: PolicyException
-metadata: {name: old, namespace: kyverno}
-spec:
-  exceptions: [{policyName: secrets, ruleNames: [team]}]
-  match: {any: [{resources: {kinds: [Secret], names: [old]}}]}
-"""
+_EXCEPTION: Final = _TEXTS["exception"]
 
 
 def _verdicts(folder: Path, text: str, **options: Any) -> dict[str, str]:

@@ -9,33 +9,10 @@ import yaml
 
 from chartkit.addons.migrate.files.run import write
 from tests.addons.migrate.files.migrations import INVENTORY, OPTIONS, migrated
+from tests.data import beside
 
-_BASE = """\
-apiVersion: kyverno.io/v1
-kind: ClusterPolicy
-metadata: {name: team}
-spec:
-  rules:
-    - name: team
-      match: {any: [{resources: {kinds: [Pod]}}]}
-      validate: {message: m, pattern: {metadata: {labels: {team: "?*"}}}}
----
-apiVersion: kyverno.io/v1
-kind: ClusterPolicy
-metadata: {name: owner}
-spec:
-  rules:
-    - name: owner
-      match: {any: [{resources: {kinds: [Service]}}]}
-      validate: {message: m, pattern: {metadata: {labels: {owner: "?*"}}}}
-    - name: add
-      match: {any: [{resources: {kinds: [ConfigMap]}}]}
-      mutate: {patchStrategicMerge: {metadata: {labels: {"+(owner)": none}}}}
----
-apiVersion: v1
-kind: ConfigMap
-metadata: {name: team}
-"""
+_TEXTS = beside(__file__)
+_BASE = _TEXTS["base"]
 _TEAM = "apiVersion: kyverno.io/v1, kind: ClusterPolicy, metadata: {name: team"
 _ENFORCE = "{op: add, path: /spec/validationFailureAction, value: Enforce}"
 _NEW = {"apiVersion": "policies.kyverno.io/v1", "kind": "ValidatingPolicy"}

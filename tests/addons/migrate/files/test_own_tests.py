@@ -11,6 +11,9 @@ from chartkit.addons.migrate.files.run import write
 from chartkit.model import Location
 from chartkit.testing.runner import run_test, run_tests
 from tests.addons.migrate.files.migrations import OPTIONS, migrated
+from tests.data import beside
+
+_TEXTS = beside(__file__)
 
 _RULE = """\
     - name: {label}
@@ -32,27 +35,8 @@ metadata: {name: labels}
 spec:
   rules:
 """
-_POD = """\
-apiVersion: v1
-kind: Pod
-metadata:
-  name: NAME
-  labels: LABELS
-spec: {containers: [{name: a, image: a:1}]}
-"""
-_TEST = """\
-# as it was
-apiVersion: cli.kyverno.io/v1alpha1
-kind: Test
-metadata: {name: labels}
-policies: [../policy.yaml]
-resources: [pods.yaml]
-results:
-  - {policy: labels, rule: team, kind: Pod, resources: [both, team], result: pass}
-  - {policy: labels, rule: owner, kind: Pod, resources: [both], result: pass}
-  - {policy: labels, rule: owner, kind: Pod, resources: [none], result: fail}
-  - {policy: other, rule: owner, kind: Pod, resources: [none], result: fail}
-"""
+_POD = _TEXTS["pod"]
+_TEST = _TEXTS["test"]
 
 
 def _project(folder: Path, rules: str, test: str = _TEST) -> Path:

@@ -20,21 +20,13 @@ from chartkit.errors import BugError, InputError
 from chartkit.model import Location, Resource
 from tests.addons.migrate.files.migrations import migrated
 from tests.command_reports import OWN, in_format
+from tests.data import beside
+
+_TEXTS = beside(__file__)
 
 _CONVERT = Batch.convert
 _NONE: Mapping[int, Any] = {}
-_POLICY = """\
-apiVersion: kyverno.io/v1
-kind: ClusterPolicy
-metadata: {name: NAME}
-spec:
-  rules:
-    - name: team
-      match: {any: [{resources: {kinds: [ConfigMap]}}]}
-      validate:
-        message: m
-        pattern: {metadata: {labels: {team: "?*"}}}
-"""
+_POLICY = _TEXTS["policy"]
 
 
 def _folder(folder: Path, *names: str) -> Path:
@@ -197,17 +189,7 @@ def test_objects_of_a_recording_are_asked_about(
     assert set(asked) == {"Pod"}
 
 
-_EXCEPTION = """\
----
-apiVersion: kyverno.io/v2
-kind: PolicyException
-metadata: {name: e, namespace: shop}
-spec:
-  exceptions: [{policyName: p, ruleNames: [team]}]
-  match: {any: [{resources: {kinds: [ConfigMap], names: ["tool-*"]}}]}
-  conditions:
-    all: [{key: "{{ request.object.metadata.labels.tool || '' }}", operator: Equals, value: a}]
-"""
+_EXCEPTION = _TEXTS["exception"]
 
 
 @pytest.mark.slow

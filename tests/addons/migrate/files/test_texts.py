@@ -12,35 +12,12 @@ from chartkit.addons.migrate.files.run import write
 from chartkit.documents.reader import read_text
 from chartkit.errors import InputError
 from tests.addons.migrate.files.migrations import INVENTORY, OPTIONS, migrated
+from tests.data import beside
 
-_HEAD = """\
-# A line about the license
-apiVersion: kyverno.io/v1
-kind: ClusterPolicy
-metadata:
-  # named after the label
-  name: require-team  # short
-spec:
-"""
-_GOOD = """\
-    # each Pod has an owner
-    - name: team
-      match: {any: [{resources: {kinds: [Pod]}}]}
-      validate:
-        message: "A Pod needs # the label team."
-        # one letter is enough
-        pattern: {metadata: {labels: {team: "?*"}}}
-"""
-_HARD = """\
-    # set by hand
-    - name: same
-      match: {any: [{resources: {kinds: [Pod]}}]}
-      preconditions: {all: [{key: "{{ nosuch(@) }}", operator: Equals, value: 1}]}
-      validate:
-        message: |
-          # no comment
-        pattern: {metadata: {labels: {team: "?*"}}}
-"""
+_TEXTS = beside(__file__)
+_HEAD = _TEXTS["head"]
+_GOOD = _TEXTS["good"]
+_HARD = _TEXTS["hard"]
 _OTHER = "apiVersion: v1\nkind: ConfigMap  # as it was\nmetadata: {name: other}\n"
 _NOTE = "# chartkit migrate: not converted: "
 

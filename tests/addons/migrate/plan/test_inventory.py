@@ -13,7 +13,10 @@ from chartkit.addons.migrate.plan.report import as_json
 from chartkit.documents.reader import read_text
 from chartkit.errors import InputError
 from chartkit.model import Severity
+from tests.data import beside
 from tests.unit.project.project_files import POLICY, write_policy
+
+_TEXTS = beside(__file__)
 
 _OPTIONS = InventoryOptions(
     paths=(),
@@ -25,51 +28,11 @@ _OPTIONS = InventoryOptions(
     context=None,
     record=None,
 )
-_POLICY = """\
-apiVersion: kyverno.io/v1
-kind: ClusterPolicy
-metadata: {name: NAME}
-spec:
-  rules:
-    - name: team
-      match: {any: [{resources: {kinds: [Pod]}}]}
-      validate:
-        message: "{{ request.object.metadata.name }} needs a team, not {{ request.operation }}"
-        pattern: {metadata: {labels: {team: "?*"}}}
-"""
-_CLEANUP = """\
-apiVersion: kyverno.io/VERSION
-kind: ClusterCleanupPolicy
-metadata: {name: old}
-spec:
-  match: {any: [{resources: {kinds: [Job]}}]}
-  schedule: "0 0 * * *"
-"""
-_EXCEPTION = """\
-apiVersion: kyverno.io/VERSION
-kind: PolicyException
-metadata: {name: off, namespace: shop}
-spec:
-  match: {any: [{resources: {kinds: [Pod]}}]}
-  exceptions: [{policyName: p, ruleNames: [team]}]
-"""
+_POLICY = _TEXTS["policy"]
+_CLEANUP = _TEXTS["cleanup"]
+_EXCEPTION = _TEXTS["exception"]
 _TWICE = "\n  failurePolicy: Fail", "\n  webhookConfiguration: {failurePolicy: Ignore}"
-_GENERATE = """\
-apiVersion: kyverno.io/v1
-kind: ClusterPolicy
-metadata: {name: p}
-spec:
-  SPEC
-  rules:
-    - name: settings
-      match: {any: [{resources: {kinds: [Namespace]}}]}
-      generate:
-        apiVersion: v1
-        kind: ConfigMap
-        name: settings
-        namespace: "{{ request.object.metadata.name }}"
-        data: {data: {a: b}}
-"""
+_GENERATE = _TEXTS["generate"]
 _NEW = "apiVersion: policies.kyverno.io/v1\nkind: PolicyException\nmetadata: {name: new}\n"
 
 

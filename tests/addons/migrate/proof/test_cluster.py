@@ -4,43 +4,13 @@ import pytest
 
 from chartkit.addons.migrate.proof import Proof, ProofOptions, Result, prove
 from tests.addons.migrate.proof.policies import legacy, policy
+from tests.data import beside
+
+_TEXTS = beside(__file__)
 
 _OPTIONS = ProofOptions(budget=30, most_requests=700)
-_OLD = """
-      context:
-        - name: allowed
-          configMap:
-            name: registries
-            namespace: policies
-      validate:
-        message: "no"
-        deny:
-          conditions:
-            all:
-              - key: "{{ request.object.metadata.labels.team || '' }}"
-                operator: NotEquals
-                value: "{{ allowed.data.team }}"
-"""
-_NEW = """
-apiVersion: policies.kyverno.io/v1
-kind: ValidatingPolicy
-metadata: {name: example}
-spec:
-  validationActions: [Audit]
-  matchConstraints:
-    resourceRules:
-      - apiGroups: [""]
-        apiVersions: [v1]
-        operations: [CREATE, UPDATE]
-        resources: [services]
-  variables:
-    - name: allowed
-      expression: resource.Get("v1", "configmaps", "policies", "registries")
-  validations:
-    - message: "no"
-      expression: >-
-        object.metadata.?labels.?team.orValue("") OPERATOR variables.allowed.data.team
-"""
+_OLD = _TEXTS["old"]
+_NEW = _TEXTS["new"]
 
 
 def _proof(operator: str) -> Proof:

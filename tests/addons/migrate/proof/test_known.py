@@ -23,6 +23,9 @@ from chartkit.addons.migrate.files.run import proof_options
 from chartkit.addons.migrate.proof import Proof, prove
 from chartkit.model import Resource
 from tests.addons.migrate.proof.policies import legacy
+from tests.data import beside
+
+_TEXTS = beside(__file__)
 
 _CONDITIONS = """
           conditions:
@@ -45,20 +48,7 @@ _OF_CONFIGMAP = """
       context:
         - {name: teams, configMap: {name: teams, namespace: default}}
 """
-_RATIO = """
-      validate:
-        message: "no"
-        foreach:
-          - list: request.object.spec.containers
-            deny:
-              conditions:
-                all:
-                  - key: "{{ divide(\\
-                      '{{ element.resources.limits.memory || '0' }}',\\
-                      '{{ element.resources.requests.memory || '1m' }}') }}"
-                    operator: GreaterThan
-                    value: 2.5
-"""
+_RATIO = _TEXTS["ratio"]
 _ACCOUNT = f"""{_DENY}\
               - {{key: "{{{{ serviceAccountName }}}}", operator: Equals, value: app}}
 """
@@ -72,23 +62,7 @@ _LISTED = f"""{_OF_CONFIGMAP}{_DENY}\
                 operator: AnyNotIn
                 value: "{{{{ teams.data.teams }}}}"
 """
-_OF_IMAGE = """
-      validate:
-        message: "no"
-        foreach:
-          - list: request.object.spec.containers
-            context:
-              - {name: found, imageRegistry: {reference: "{{ element.image }}"}}
-            deny:
-              conditions:
-                all:
-                  - key: "{{ found.configData.config.User || '' }}"
-                    operator: Equals
-                    value: ""
-                  - key: "{{ element.securityContext.runAsUser || `0` }}"
-                    operator: Equals
-                    value: 0
-"""
+_OF_IMAGE = _TEXTS["of-image"]
 _NAMED_IMAGES = f"""
       context:
         - name: some_images

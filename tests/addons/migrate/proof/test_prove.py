@@ -11,6 +11,9 @@ from chartkit.addons.migrate.proof import Answer, Aspect, Proof, ProofOptions, p
 from chartkit.addons.migrate.proof.model import difference
 from chartkit.model import Resource
 from tests.addons.migrate.proof.policies import NOT_LATEST, legacy, policy, validating
+from tests.data import beside
+
+_TEXTS = beside(__file__)
 
 _FEW = ProofOptions(budget=30, most_requests=700)
 
@@ -253,15 +256,7 @@ def test_objects_are_in_a_namespace_that_exists() -> None:
     assert proof.decided > 0
 
 
-_LIST = """
-      generate:
-        synchronize: true
-        namespace: "{{ request.object.metadata.name }}"
-        cloneList:
-          namespace: sources
-          kinds: [v1/Secret, v1/ConfigMap]
-          selector: {matchLabels: {share: 'yes'}}
-"""
+_LIST = _TEXTS["list"]
 
 
 def test_what_a_list_of_clones_selects_is_there_to_be_cloned() -> None:
@@ -288,23 +283,7 @@ def test_an_object_that_is_generated_twice_is_one() -> None:
     assert proof.decided > 0
 
 
-_TWO_RULES = """
-apiVersion: kyverno.io/v1
-kind: ClusterPolicy
-metadata: {name: p}
-spec:
-  validationFailureAction: Enforce
-  rules:
-  - name: memory
-    match: {any: [{resources: {kinds: [Pod], operations: [CREATE, UPDATE]}}]}
-    validate:
-      message: memory
-      pattern:
-        spec: {containers: [{resources: {requests: {memory: "?*"}, limits: {memory: "<=1Gi"}}}]}
-  - name: tag
-    match: {any: [{resources: {kinds: [Pod], operations: [CREATE, UPDATE]}}]}
-    validate: {message: tag, pattern: {spec: {containers: [{image: "!*:latest"}]}}}
-"""
+_TWO_RULES = _TEXTS["two-rules"]
 
 
 @pytest.mark.slow

@@ -6,42 +6,12 @@ from typing import Any
 import pytest
 
 from chartkit.cli.main import main
+from tests.data import beside
 
-POLICY = """\
-# The team's own.
-apiVersion: kyverno.io/v1
-kind: ClusterPolicy
-metadata: {name: require-team}
-spec:
-  validationFailureAction: Audit
-  validationFailureActionOverrides:
-    - {action: Enforce, namespaces: ["payments-*"]}
-  rules:
-    # Who is called at night.
-    - name: team
-      match: {any: [{resources: {kinds: [Deployment]}}]}
-      validate:
-        message: A team is needed.
-        pattern: {metadata: {labels: {team: "?*"}}}
-"""
-EXCEPTION = """\
-apiVersion: kyverno.io/v2
-kind: PolicyException
-metadata: {name: old, namespace: shop}
-spec:
-  match: {any: [{resources: {kinds: [Deployment], names: [old]}}]}
-  exceptions: [{policyName: require-team, ruleNames: [team]}]
-"""
-WORKLOAD = """\
-apiVersion: apps/v1
-kind: Deployment
-metadata: {name: NAME, namespace: shop}
-spec:
-  selector: {matchLabels: {app: a}}
-  template:
-    metadata: {labels: {app: a}}
-    spec: {containers: [{name: a, image: "reg.example.com/a:1"}]}
-"""
+_TEXTS = beside(__file__)
+POLICY = _TEXTS["policy"]
+EXCEPTION = _TEXTS["exception"]
+WORKLOAD = _TEXTS["workload"]
 
 
 @dataclass

@@ -18,6 +18,9 @@ from tests.addons.operate.adopt.conftest import (
     WORKLOAD,
     Team,
 )
+from tests.data import beside
+
+_TEXTS = beside(__file__)
 
 
 @pytest.mark.slow
@@ -101,19 +104,7 @@ def test_an_exception_for_nothing_is_a_note(team: Team) -> None:
     assert ("PolicyException shop/old", "names what is not there: require-team/gone") in notes
 
 
-_HOST_PATH = """\
-apiVersion: kyverno.io/v1
-kind: ClusterPolicy
-metadata: {name: disallow-host-path}
-spec:
-  validationFailureAction: Enforce
-  rules:
-    - name: our-own-name
-      match: {any: [{resources: {kinds: [Pod]}}]}
-      validate:
-        message: Our own words.
-        pattern: {spec: {=(volumes): [{X(FORBIDDEN): "null"}]}}
-"""
+_HOST_PATH = _TEXTS["host-path"]
 
 
 @pytest.mark.slow
@@ -341,20 +332,7 @@ def test_a_name_leads_to_a_candidate_and_the_engine_decides(
     assert ("Means the same as chartkit/baseline/disallow-host-path." in profile) is same
 
 
-_HOST_PATH_IN_CEL = """\
-apiVersion: policies.kyverno.io/v1
-kind: ValidatingPolicy
-metadata: {name: disallow-host-path}
-spec:
-  validationActions: [Audit]
-  matchConstraints:
-    resourceRules:
-      - {apiGroups: [""], apiVersions: [v1], operations: [CREATE, UPDATE], resources: [pods]}
-  validations:
-    - message: Our own words.
-      expression: >-
-        !has(object.spec.volumes) || object.spec.volumes.all(volume, !has(volume.FORBIDDEN))
-"""
+_HOST_PATH_IN_CEL = _TEXTS["host-path-in-cel"]
 
 
 @pytest.mark.slow
@@ -426,34 +404,8 @@ def test_options_that_cannot_be_used_are_one_line(team: Team, arguments: tuple[s
     assert not Path("out").exists()
 
 
-FLUX = """\
-apiVersion: v1
-kind: ConfigMap
-metadata: {name: shared, namespace: kyverno}
-data: {values.yaml: "admissionController: {replicas: 3}"}
----
-apiVersion: helm.toolkit.fluxcd.io/v2
-kind: HelmRelease
-metadata: {name: kyverno, namespace: kyverno}
-spec:
-  chart: {spec: {chart: kyverno, version: 3.3.4, sourceRef: {kind: HelmRepository, name: kyverno}}}
-  valuesFrom: [{kind: ConfigMap, name: shared}, {kind: Secret, name: gone}]
-  values: {backgroundController: {replicas: 2}}
-"""
-ARGO = """\
-apiVersion: argoproj.io/v1alpha1
-kind: Application
-metadata: {name: kyverno, namespace: argocd}
-spec:
-  destination: {namespace: kyverno}
-  source:
-    repoURL: https://kyverno.github.io/kyverno
-    chart: kyverno
-    targetRevision: 3.3.4
-    helm:
-      valuesObject: {admissionController: {replicas: 3}}
-      parameters: [{name: backgroundController.replicas, value: "2"}]
-"""
+FLUX = _TEXTS["flux"]
+ARGO = _TEXTS["argo"]
 
 
 @pytest.mark.slow

@@ -11,47 +11,13 @@ from jsonschema import Draft7Validator
 from chartkit.cli.main import main
 from chartkit.cli.schema import output_schema
 from chartkit.model import Body
+from tests.data import beside
 from tests.e2e.command import chartkit
 
-POLICY = """\
-apiVersion: kyverno.io/v1
-kind: ClusterPolicy
-metadata: {name: NAME}
-spec:
-  validationFailureAction: Audit
-  rules:
-    - name: label
-      match: {any: [{resources: {kinds: [ConfigMap]}}]}
-      validate:
-        message: A LABEL is needed.
-        pattern: {metadata: {labels: {LABEL: "?*"}}}
-"""
-PROJECT = """\
-# Our project.
-library: [policies]
-profiles: [./ours.yaml]
-environments:
-  qa:
-    kyverno: "1.18"
-    kubernetes: "1.34"
-    engine: false
-    policies:
-      clean: {action: Enforce}  # since May
-  prd:
-    kyverno: "1.18"
-    kubernetes: "1.34"
-    engine: false
-    workloads: [apps]
-    # What comes last.
-"""
-PROFILE = """\
-apiVersion: chartkit.dev/v1
-kind: Profile
-metadata: {name: ours}
-spec:
-  title: Ours
-  policies: {clean: {}, dirty: {}, unused: {}}
-"""
+_TEXTS = beside(__file__)
+POLICY = _TEXTS["policy"]
+PROJECT = _TEXTS["project"]
+PROFILE = _TEXTS["profile"]
 
 
 def config_map(name: str, namespace: str, **labels: str) -> Body:

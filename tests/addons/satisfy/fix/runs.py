@@ -5,34 +5,10 @@ from pathlib import Path
 from click.testing import CliRunner, Result
 
 from chartkit.cli.scan import scan
+from tests.data import beside
 
-POLICY = """\
-apiVersion: kyverno.io/v1
-kind: ClusterPolicy
-metadata: {name: pods}
-spec:
-  rules:
-    - name: privileged
-      match: {any: [{resources: {kinds: [Pod]}}]}
-      validate:
-        message: denied
-        pattern:
-          spec:
-            =(initContainers): [&container {=(securityContext): {=(privileged): false}}]
-            containers: [*container]
-    - name: escalation
-      match: {any: [{resources: {kinds: [Pod]}}]}
-      validate:
-        message: denied
-        pattern:
-          spec: {containers: [{securityContext: {allowPrivilegeEscalation: false}}]}
-    - name: host
-      match: {any: [{resources: {kinds: [Pod]}}]}
-      validate:
-        message: denied
-        pattern:
-          spec: {=(hostNetwork): false}
-"""
+_TEXTS = beside(__file__)
+POLICY = _TEXTS["policy"]
 
 
 def written(folder: Path, **texts: str) -> Path:

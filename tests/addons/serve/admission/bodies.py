@@ -7,6 +7,9 @@ from chartkit.documents.reader import read_text
 from chartkit.engine import RunnablePolicy, compile_any
 from chartkit.engine.cleanup import Cleaner
 from chartkit.model import Body, Resource
+from tests.data import beside
+
+_TEXTS = beside(__file__)
 
 POD: Body = {
     "apiVersion": "v1",
@@ -15,44 +18,10 @@ POD: Body = {
     "spec": {"containers": [{"name": "main", "image": "nginx:1.27"}]},
 }
 
-TEAM = """\
-apiVersion: kyverno.io/v1
-kind: ClusterPolicy
-metadata: {name: require-team}
-spec:
-  rules:
-  - name: check-team
-    match: {any: [{resources: {kinds: [Pod]}}]}
-    validate:
-      failureAction: Enforce
-      message: "the label team: it is required"
-      pattern: {metadata: {labels: {team: "?*"}}}
-"""
+TEAM = _TEXTS["team"]
 AUDITED = TEAM.replace("Enforce", "Audit").replace("require-team", "audit-team")
-CEL = """\
-apiVersion: policies.kyverno.io/v1
-kind: ValidatingPolicy
-metadata: {name: no-latest}
-spec:
-  validationActions: [Deny]
-  matchConstraints:
-    resourceRules:
-    - {apiGroups: [""], apiVersions: [v1], operations: [CREATE, UPDATE], resources: [pods]}
-  validations:
-  - expression: "object.spec.containers.all(c, !c.image.endsWith(':latest'))"
-    message: no image may be latest
-"""
-LABELS = """\
-apiVersion: kyverno.io/v1
-kind: ClusterPolicy
-metadata: {name: add-labels}
-spec:
-  rules:
-  - name: add
-    match: {any: [{resources: {kinds: [Pod]}}]}
-    mutate:
-      patchStrategicMerge: {metadata: {labels: {managed: "yes"}}}
-"""
+CEL = _TEXTS["cel"]
+LABELS = _TEXTS["labels"]
 
 
 def policies(*texts: str) -> tuple[RunnablePolicy, ...]:

@@ -26,22 +26,10 @@ from tests.addons.serve.admission.bodies import (
     review,
 )
 from tests.addons.serve.admission.patching import patched
+from tests.data import beside
 
-CALL = """\
-apiVersion: kyverno.io/v1
-kind: ClusterPolicy
-metadata: {name: asks}
-spec:
-  rules:
-  - name: asks
-    match: {any: [{resources: {kinds: [Pod]}}]}
-    context:
-    - {name: found, apiCall: {urlPath: /api/v1/nodes, default: {kind: none}}}
-    validate:
-      failureAction: Enforce
-      message: m
-      deny: {conditions: {any: [{key: "{{ found.kind }}", operator: NotEquals, value: none}]}}
-"""
+_TEXTS = beside(__file__)
+CALL = _TEXTS["call"]
 _DENIED = (
     "\n\nresource Pod/default/web was blocked due to the following policies \n\n"
     "require-team:\n  check-team: 'validation error: the label team: it is required. rule "
@@ -169,19 +157,7 @@ def test_a_deletion_is_not_mutated() -> None:
     assert [*judged("/mutate", content, LABELS).answer.patch] == []
 
 
-_BROKEN = """\
-apiVersion: kyverno.io/v1
-kind: ClusterPolicy
-metadata: {name: broken}
-spec:
-  failurePolicy: FAILURE
-  rules:
-  - name: replace
-    match: {any: [{resources: {kinds: [Pod]}}]}
-    mutate:
-      patchesJson6902: |-
-        - {op: replace, path: /spec/nothing/here, value: 1}
-"""
+_BROKEN = _TEXTS["broken"]
 
 
 def test_a_mutation_that_fails_denies() -> None:
@@ -333,20 +309,7 @@ def test_no_review_breaks_the_judge(data: st.DataObject) -> None:
 _JUDGE = Judge(Served(policies(TEAM, AUDITED, CEL, LABELS)))
 
 
-_SHOWN = """\
-apiVersion: kyverno.io/v1
-kind: ClusterPolicy
-metadata: {name: shown}
-spec:
-  background: false
-  rules:
-  - name: first
-    match: {any: [{resources: {kinds: [Pod]}}]}
-    validate: {message: "<{{ to_string(QUERY) }}>", deny: {}}
-  - name: later
-    match: {any: [{resources: {kinds: [Pod]}}]}
-    validate: {message: "<{{ to_string(QUERY) }}>", deny: {}}
-"""
+_SHOWN = _TEXTS["shown"]
 
 
 @pytest.mark.parametrize(

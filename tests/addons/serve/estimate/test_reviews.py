@@ -13,37 +13,17 @@ from tests.addons.serve.estimate.samples import (
     legacy,
     workload,
 )
+from tests.data import beside
+
+_TEXTS = beside(__file__)
 
 NOT_SHOP = (
     '{"namespaceSelector": {"matchExpressions": '
     '[{"key": "kubernetes.io/metadata.name", "operator": "NotIn", "values": ["shop"]}]}}'
 )
 CREATE, UPDATE, DELETE = OPERATIONS
-IN_CEL = """\
-apiVersion: policies.kyverno.io/v1
-kind: ValidatingPolicy
-metadata: {name: c}
-spec:
-  FURTHER
-  autogen: {podControllers: {controllers: []}}
-  matchConstraints:
-    MORE
-    resourceRules:
-      - {apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [pods]}
-  validations: [{expression: "object.metadata.name != ''"}]
----
-"""
-MUTATING = """\
-apiVersion: kyverno.io/v1
-kind: ClusterPolicy
-metadata: {name: m, annotations: {pod-policies.kyverno.io/autogen-controllers: none}}
-spec:
-  rules:
-    - name: m
-      match: {any: [{resources: {kinds: [Pod]}}]}
-      mutate: {patchStrategicMerge: {metadata: {labels: {a: b}}}}
----
-"""
+IN_CEL = _TEXTS["in-cel"]
+MUTATING = _TEXTS["mutating"]
 
 
 def in_cel(further: str = "", more: str = "") -> str:

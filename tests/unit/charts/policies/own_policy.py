@@ -6,28 +6,12 @@ from typing import Any
 from chartkit.charts.plan import ChartPlan
 from chartkit.helm.render import render_chart
 from chartkit.model import Body
+from tests.data import beside
 from tests.unit.project.project_files import POLICY, write_policy, write_profile, write_project
 
-DEV = """\
-profiles: [own.yaml]
-library: [library]
-environments:
-  dev:
-    kyverno: "1.19"
-    kubernetes: "1.34"
-"""
-RULE = """\
-apiVersion: kyverno.io/v1
-kind: ClusterPolicy
-metadata:
-  name: {name}
-spec:
-  rules:
-    - name: rule
-      match:
-        any:
-          - resources: {kinds: [Pod]}
-"""
+_TEXTS = beside(__file__)
+DEV = _TEXTS["dev"]
+RULE = _TEXTS["rule"]
 PATTERN = "      validate: {message: no, pattern: {metadata: {}}}\n"
 
 

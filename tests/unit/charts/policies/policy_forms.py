@@ -10,7 +10,10 @@ from chartkit.charts.plan import ChartPlan
 from chartkit.charts.policies.chart import plan
 from chartkit.helm.render import render_chart
 from chartkit.model import Body
+from tests.data import beside
 from tests.unit.project.project_files import write_policy, write_profile, write_project
+
+_TEXTS = beside(__file__)
 
 CLUSTER, VALIDATING, ADMISSION = FORMS = (
     "ClusterPolicy",
@@ -18,47 +21,8 @@ CLUSTER, VALIDATING, ADMISSION = FORMS = (
     "ValidatingAdmissionPolicy",
 )
 MINE, PLAIN = "mine", "plain"
-POLICY = """\
-apiVersion: kyverno.io/v1
-kind: ClusterPolicy
-metadata:
-  name: {name}
-spec:
-  rules:
-<% for rule in ("first", "second") %>
-    - name: {name}-<%= rule %>
-      match:
-        any:
-          - resources: {kinds: [Pod]}
-      validate:
-        message: <%= text("Say your %s.", parameter("label")) %>
-        pattern:
-          metadata:
-            labels:
-              <%= parameter("label") %>: "?*"
-<% endfor %>
-"""
-CEL = """\
-apiVersion: policies.kyverno.io/v1
-kind: ValidatingPolicy
-metadata:
-  name: {name}
-spec:
-  matchConstraints:
-    resourceRules:
-      - {apiGroups: [""], apiVersions: [v1], operations: [CREATE, UPDATE], resources: [pods]}
-  variables:
-    - name: label
-      expression: <%= cel(parameter("label")) %>
-    - name: labels
-      expression: >-
-        has(object.metadata) && has(object.metadata.labels) ? object.metadata.labels : {}
-  validations:
-    - message: First.
-      expression: variables.label in variables.labels
-    - message: Second.
-      expression: "'object.spec' != variables.label && variables.labels.all(key, key != '')"
-"""
+POLICY = _TEXTS["policy"]
+CEL = _TEXTS["cel"]
 PARAMETERS = """\
 sharedParameters: [label]
 parameters:

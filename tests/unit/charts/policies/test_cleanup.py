@@ -14,33 +14,12 @@ from chartkit.helm.render import RenderedChart, render_chart
 from chartkit.model import Body, Resource
 from chartkit.scan.policies import compile_all
 from chartkit.scan.verdicts import judge
+from tests.data import beside
 from tests.unit.project.project_files import write_policy, write_profile, write_project
 
-PLAIN = """\
-apiVersion: kyverno.io/v2
-kind: ClusterCleanupPolicy
-metadata: {name: sweep}
-spec:
-  schedule: <%= parameter("schedule") %>
-  deletionPropagationPolicy: Foreground
-  match:
-    any:
-      - resources: {kinds: [Pod], selector: {matchLabels: {temporary: "true"}}}
-"""
-CEL = """\
-apiVersion: policies.kyverno.io/v1
-kind: DeletingPolicy
-metadata: {name: sweep}
-spec:
-  schedule: <%= parameter("schedule") %>
-  deletionPropagationPolicy: Foreground
-  matchConstraints:
-    resourceRules:
-      - {apiGroups: [""], apiVersions: [v1], operations: ["*"], resources: [pods]}
-  conditions:
-    - name: temporary
-      expression: object.metadata.?labels[?'temporary'].orValue('') == 'true'
-"""
+_TEXTS = beside(__file__)
+PLAIN = _TEXTS["plain"]
+CEL = _TEXTS["cel"]
 MORE = """\
 parameters:
   schedule: {type: string, default: "0 3 * * *", description: When.}

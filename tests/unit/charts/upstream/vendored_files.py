@@ -7,61 +7,20 @@ import tarfile
 from collections.abc import Mapping
 from typing import Final
 
+from tests.data import beside
 from tests.unit.network.downloads.hostile_server import Answer, body
 
-PROJECT: Final = """\
-profiles: [pss-baseline]
-environments:
-  dev:
-    kyverno: "1.19"
-    kubernetes: "1.34"
-  prd:
-    kyverno: "1.19"
-    kubernetes: "1.34"
-    highAvailability: true
-"""
+_TEXTS = beside(__file__)
+PROJECT: Final = _TEXTS["project"]
 CONTROLLERS: Final = ("admission", "background", "cleanup", "reports")
-_DEPLOYMENTS: Final = """\
-{{- range $component := list "admission" "background" "cleanup" "reports" }}
-{{- $controller := index $.Values (printf "%sController" $component) }}
----
-apiVersion: apps/v1
-kind: Deployment
-metadata:
-  name: kyverno-{{ $component }}-controller
-  labels: {app.kubernetes.io/component: {{ $component }}-controller}
-spec:
-  replicas: {{ $controller.replicas }}
-  selector: {matchLabels: {app: {{ $component }}}}
-  template:
-    metadata: {labels: {app: {{ $component }}}}
-    spec:
-      containers: [{name: kyverno, image: "reg.kyverno.io/kyverno/kyverno:v1"}]
-{{- end }}
-"""
+_DEPLOYMENTS: Final = _TEXTS["deployments"]
 _CONFIG_MAP: Final = """\
 apiVersion: v1
 kind: ConfigMap
 metadata: {name: NAME}
 data: {text: {{ .Values.text | quote }}}
 """
-_POLICY: Final = """\
-apiVersion: kyverno.io/v1
-kind: ClusterPolicy
-metadata: {name: disallow-host-path}
-spec:
-  validationFailureAction: {{ index .Values.validationFailureActionByPolicy "disallow-host-path" \
-| default .Values.validationFailureAction }}
-  rules:
-    - name: host-path
-      match: {any: [{resources: {kinds: [Pod]}}]}
-      {{- with index .Values.policyExclude "disallow-host-path" }}
-      exclude: {{ toYaml . | nindent 8 }}
-      {{- end }}
-      validate:
-        message: no host paths
-        pattern: {spec: {"=(volumes)": [{"X(hostPath)": "null"}]}}
-"""
+_POLICY: Final = _TEXTS["policy"]
 
 
 def chart(name: str = "kyverno", version: str = "3.9.0", app: str = "v1.19.0") -> dict[str, bytes]:

@@ -11,30 +11,10 @@ from chartkit.engine.request import Request
 from chartkit.engine.responses import explain
 from chartkit.engine.why import Decision
 from chartkit.model import Resource
+from tests.data import beside
 
-POLICY = """\
-apiVersion: kyverno.io/v1
-kind: ClusterPolicy
-metadata: {name: demo}
-spec:
-  webhookConfiguration:
-    matchConditions:
-      - {name: not-system, expression: "object.metadata.namespace != 'kube-system'"}
-  rules:
-    - name: network
-      match: {any: [{resources: {kinds: [Pod]}}]}
-      celPreconditions:
-        - name: not-exempt
-          expression: object.metadata.name != 'exempt'
-      validate:
-        cel:
-          variables:
-            - name: network
-              expression: object.spec.hostNetwork
-          expressions:
-            - expression: variables.network == false
-              message: no host network
-"""
+_TEXTS = beside(__file__)
+POLICY = _TEXTS["policy"]
 
 
 def _pod(name: str, namespace: str, **spec: Any) -> Resource:

@@ -7,36 +7,15 @@ import pytest
 from chartkit.helm.kustomize.build import build
 from chartkit.helm.sandbox.process import Limits, ProgramResult, Programs
 from chartkit.model import Resource
+from tests.data import beside
 from tests.unit.helm.kustomize.conftest import POD, Write
+
+_TEXTS = beside(__file__)
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="programs of these tests are scripts")
 
-OVERLAY = """\
-namePrefix: prd-
-resources: [../base]
-patches:
-  - path: host.yaml
-  - target: {kind: Pod, name: web}
-    patch: |
-      - op: add
-        path: /spec/hostPID
-        value: true
-configMapGenerator:
-  - name: web
-    literals: [a=b]
-namespace: shop
-"""
-HOST = """\
-apiVersion: v1
-kind: Pod
-metadata:
-  name: web
-spec:
-  hostNetwork: true
-  containers:
-    - name: side
-      image: busybox:latest
-"""
+OVERLAY = _TEXTS["overlay"]
+HOST = _TEXTS["host"]
 FILES = {
     "base/kustomization.yaml": "resources: [pod.yaml]\n",
     "base/pod.yaml": f"# Of the base\n{POD}",

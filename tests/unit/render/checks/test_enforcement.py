@@ -6,8 +6,11 @@ import pytest
 
 from chartkit.project.project import read_project
 from chartkit.render.pipeline import RenderOptions, render_project
+from tests.data import beside
 from tests.unit.render.test_pipeline import PROFILE, rows
 from tests.unit.render.test_shipped_exceptions import LEGACY
+
+_TEXTS = beside(__file__)
 
 TEXT = """\
 profiles: [./small.yaml]
@@ -113,25 +116,8 @@ def test_an_edit_of_the_values_has_a_row_too(tmp_path: Path) -> None:
     assert "requests pass where Kyverno does not answer: failurePolicy Ignore" in found
 
 
-METADATA = """\
-title: Without CEL
-category: Own
-severity: medium
-subject: [ConfigMap]
-description: Own.
-minimumKyverno: "1.9"
-control: {name: own, source: "https://example.com"}
-"""
-WITHOUT_CEL = """\
-apiVersion: kyverno.io/v1
-kind: ClusterPolicy
-metadata: {name: without-cel}
-spec:
-  rules:
-    - name: no-secrets
-      match: {any: [{resources: {kinds: [ConfigMap]}}]}
-      validate: {message: "no", pattern: {data: {X(password): "null"}}}
-"""
+METADATA = _TEXTS["metadata"]
+WITHOUT_CEL = _TEXTS["without-cel"]
 
 
 @pytest.mark.parametrize("form", ["ValidatingPolicy", "ValidatingAdmissionPolicy"])
@@ -157,17 +143,7 @@ def _write_without_cel(folder: Path) -> None:
     (policy / "bad.yaml").write_text(example.replace("KEY", "password"))
 
 
-POLICY = """\
-apiVersion: admissionregistration.k8s.io/v1
-kind: ValidatingAdmissionPolicy
-metadata: {name: of-kubernetes}
-spec:
-  matchConstraints:
-    resourceRules:
-      - {apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [pods]}
-  validations: [{expression: "object.metadata.name != 'x'"}]
----
-"""
+POLICY = _TEXTS["policy"]
 BINDING = """\
 apiVersion: admissionregistration.k8s.io/v1
 kind: ValidatingAdmissionPolicyBinding

@@ -10,55 +10,13 @@ from chartkit.project.project import read_project
 from chartkit.render import manifests
 from chartkit.render.model import Outcome, RenderResult, Row
 from chartkit.render.pipeline import RenderOptions, render_project
+from tests.data import beside
 
-QUOTA = """\
-apiVersion: kyverno.io/v1
-kind: ClusterPolicy
-metadata:
-  name: quota
-spec:
-  rules:
-"""
-RULE = """\
-    - name: {name}
-      match: {{any: [{{resources: {{kinds: [Namespace]}}}}]}}
-      generate:
-        apiVersion: v1
-        kind: {kind}
-        name: made
-        namespace: "{{{{ request.object.metadata.name }}}}"
-        synchronize: {synchronize}
-        orphanDownstreamOnPolicyDelete: {orphan}
-        data: {{spec: {{}}}}
-"""
-CEL = """\
-apiVersion: policies.kyverno.io/v1
-kind: GeneratingPolicy
-metadata:
-  name: quota
-spec:
-  evaluation: {synchronize: {enabled: true}}
-  matchConstraints:
-    resourceRules:
-      - {apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [namespaces]}
-  variables:
-    - name: made
-      expression: >-
-        [{"apiVersion": dyn("v1"), "kind": dyn("ResourceQuota"), "metadata": dyn({"name": "made"})}]
-  generate:
-    - expression: generator.Apply(object.metadata.name, variables.made)
-"""
-REFUSING = """\
-apiVersion: kyverno.io/v1
-kind: ClusterPolicy
-metadata:
-  name: quota
-spec:
-  rules:
-    - name: named
-      match: {any: [{resources: {kinds: [Namespace]}}]}
-      validate: {message: "no", pattern: {metadata: {name: "?*"}}}
-"""
+_TEXTS = beside(__file__)
+QUOTA = _TEXTS["quota"]
+RULE = _TEXTS["rule"]
+CEL = _TEXTS["cel"]
+REFUSING = _TEXTS["refusing"]
 OFF = "\npolicies:\n  quota:\n    enabled: false\n"
 
 

@@ -6,6 +6,9 @@ from typing import Any
 
 from chartkit.project.project import read_project
 from chartkit.render.checks.versions import object_fields
+from tests.data import beside
+
+_TEXTS = beside(__file__)
 
 PROJECT = """\
 profiles: [pss-baseline]
@@ -14,35 +17,7 @@ environments:
   new: {kyverno: "1.19", kubernetes: "1.35"}
 workloads: [apps]
 """
-OBJECTS = """\
-apiVersion: resource.k8s.io/v1
-kind: ResourceClaim
-metadata: {name: a}
----
-apiVersion: v1
-kind: Pod
-metadata: {name: a}
-spec:
-  hostNetwok: true
----
-apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata: {name: widgets.example.com}
-spec:
-  group: example.com
-  names: {kind: Widget, plural: widgets}
-  scope: Namespaced
-  versions:
-    - name: v1
-      served: true
-      schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object}}}}
----
-apiVersion: example.com/v1
-kind: Widget
-metadata: {name: a}
-spec:
-  colour: red
-"""
+OBJECTS = _TEXTS["objects"]
 
 
 def test_the_environment_decides(tmp_path: Path) -> None:

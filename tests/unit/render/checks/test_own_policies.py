@@ -10,68 +10,13 @@ from chartkit.documents.reader import read_file
 from chartkit.project.project import read_project
 from chartkit.render.model import Outcome, RenderResult, Row
 from chartkit.render.pipeline import RenderOptions, render_project
+from tests.data import beside
 
-RULES = """\
-apiVersion: kyverno.io/v1
-kind: ClusterPolicy
-metadata:
-  name: no-lb
-spec:
-  validationFailureAction: {action}
-  validationFailureActionOverrides:
-    - action: Enforce
-      namespaces: [payments-*]
-  rules:
-    - name: check
-      match: {{any: [{{resources: {{kinds: [Service]}}}}]}}
-      validate: {{message: denied, pattern: {{spec: {{type: "!LoadBalancer"}}}}}}
-"""
-IN_RULE = """\
-apiVersion: kyverno.io/v1
-kind: ClusterPolicy
-metadata:
-  name: no-lb
-spec:
-  rules:
-    - name: check
-      match: {{any: [{{resources: {{kinds: [Service]}}}}]}}
-      validate:
-        failureAction: {action}
-        failureActionOverrides:
-          - action: Enforce
-            namespaceSelector: {{matchLabels: {{pci: "true"}}}}
-        message: denied
-        pattern: {{spec: {{type: "!LoadBalancer"}}}}
-"""
-CEL = """\
-apiVersion: policies.kyverno.io/v1
-kind: ValidatingPolicy
-metadata:
-  name: no-lb
-spec:
-  validationActions: [{action}]
-  matchConstraints:
-    resourceRules:
-      - {{apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [services]}}
-  validations: [{{message: denied, expression: object.spec.type != 'LoadBalancer'}}]
-"""
-ADMISSION = """\
-apiVersion: admissionregistration.k8s.io/v1
-kind: ValidatingAdmissionPolicy
-metadata: {{name: no-lb}}
-spec:
-  matchConstraints:
-    resourceRules:
-      - {{apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [services]}}
-  validations: [{{message: denied, expression: object.spec.type != 'LoadBalancer'}}]
----
-apiVersion: admissionregistration.k8s.io/v1
-kind: ValidatingAdmissionPolicyBinding
-metadata: {{name: no-lb}}
-spec:
-  policyName: no-lb
-  validationActions: [{action}]
-"""
+_TEXTS = beside(__file__)
+RULES = _TEXTS["rules"]
+IN_RULE = _TEXTS["in-rule"]
+CEL = _TEXTS["cel"]
+ADMISSION = _TEXTS["admission"]
 FORMS = {
     "rules": (RULES, "Enforce", "Audit", 6),
     "in rule": (IN_RULE, "Enforce", "Audit", 10),

@@ -7,26 +7,11 @@ import pytest
 from chartkit.project.project import read_project
 from chartkit.render.model import Outcome, Row
 from chartkit.render.pipeline import RenderOptions, render_project
+from tests.data import beside
 from tests.unit.project.project_files import write_policy, write_profile
 
-MAKE = """\
-apiVersion: kyverno.io/v1
-kind: ClusterPolicy
-metadata: {name: make}
-spec:
-  rules:
-    - name: make
-      match: {any: [{resources: {kinds: [Namespace]}}]}
-      context:
-        - {name: teams, configMap: {namespace: rules, name: teams}}
-        - {name: nodes, globalReference: {name: nodes}}
-      generate:
-        apiVersion: <%= parameter("version") %>
-        kind: <%= parameter("kind") %>
-        name: "{{ teams.data.name }}"
-        namespace: "{{ request.object.metadata.name }}"
-        data: {spec: {}}
-"""
+_TEXTS = beside(__file__)
+MAKE = _TEXTS["make"]
 PARAMETERS = """\
 parameters:
   version: {type: string, default: v1, description: The version.}

@@ -7,6 +7,9 @@ import pytest
 from chartkit.project.project import read_project
 from chartkit.render.model import Outcome, RenderResult, Row
 from chartkit.render.pipeline import RenderOptions, render_project
+from tests.data import beside
+
+_TEXTS = beside(__file__)
 
 POD = """\
 apiVersion: v1
@@ -15,44 +18,9 @@ metadata: {name: pod, namespace: kube-system}
 spec:
   containers: [{name: c, image: "nginx:latest"}]
 """
-DEPLOYMENT = """\
-apiVersion: apps/v1
-kind: Deployment
-metadata: {name: web, namespace: shop}
-spec:
-  selector: {matchLabels: {a: b}}
-  template:
-    metadata: {labels: {a: b}}
-    spec:
-      containers: [{name: c, image: "nginx:latest"}]
-"""
-SYSTEM_ONLY = """\
-apiVersion: kyverno.io/v1
-kind: ClusterPolicy
-metadata: {name: system-only}
-spec:
-  validationFailureAction: Enforce
-  rules:
-    - name: check
-      match:
-        any:
-          - resources: {kinds: [Pod], namespaces: [kube-system, kube-public]}
-          - resources: {kinds: [Node]}
-      validate: {message: denied, pattern: {metadata: {labels: {a: "?*"}}}}
-"""
-CEL_SYSTEM_ONLY = """\
-apiVersion: policies.kyverno.io/v1
-kind: ValidatingPolicy
-metadata: {name: system-only}
-spec:
-  validationActions: [Deny]
-  matchConstraints:
-    namespaceSelector:
-      matchExpressions: [{key: kubernetes.io/metadata.name, operator: In, values: [kube-system]}]
-    resourceRules:
-      - {apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [pods]}
-  validations: [{message: denied, expression: object.metadata.name == 'a'}]
-"""
+DEPLOYMENT = _TEXTS["deployment"]
+SYSTEM_ONLY = _TEXTS["system-only"]
+CEL_SYSTEM_ONLY = _TEXTS["cel-system-only"]
 OPEN = """
 config:
   resourceFiltersExcludeNamespaces: [kube-system]

@@ -5,24 +5,10 @@ import pytest
 from chartkit.documents.reader import read_text
 from chartkit.model import Diagnostic
 from chartkit.scan.gitops.releases import released_values
+from tests.data import beside
 
-APPLICATION = """\
-apiVersion: argoproj.io/v1alpha1
-kind: Application
-metadata:
-  name: kyverno
-  namespace: argocd
-  annotations: {argocd.argoproj.io/compare-options: ServerSideDiff=true}
-spec:
-  ignoreDifferences: [{group: rbac.authorization.k8s.io, kind: ClusterRole}]
-  destination: {namespace: %s}
-  source:
-    chart: kyverno
-    repoURL: https://charts.example.com
-    targetRevision: 3.9.1
-    helm: {valuesObject: {config: {preserve: false}}}
-  syncPolicy: {syncOptions: [%s]}
-"""
+_TEXTS = beside(__file__)
+APPLICATION = _TEXTS["application"]
 RELEASE = """\
 apiVersion: helm.toolkit.fluxcd.io/v2
 kind: HelmRelease

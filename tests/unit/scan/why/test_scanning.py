@@ -6,24 +6,10 @@ from pathlib import Path
 import pytest
 
 from chartkit.cli.main import main
+from tests.data import beside
 
-POLICY = """\
-apiVersion: kyverno.io/v1
-kind: ClusterPolicy
-metadata: {name: p}
-spec:
-  rules:
-    - name: host
-      match: {any: [{resources: {kinds: [Pod]}}]}
-      validate:
-        message: m
-        anyPattern:
-          - spec: {=(hostNetwork): false}
-          - metadata: {labels: {net: host}}
-    - name: owner
-      match: {any: [{resources: {kinds: [Pod], namespaces: [shp]}}]}
-      validate: {message: m, pattern: {metadata: {labels: {owner: "?*"}}}}
-"""
+_TEXTS = beside(__file__)
+POLICY = _TEXTS["policy"]
 POD = """\
 apiVersion: v1
 kind: Pod

@@ -17,27 +17,12 @@ from chartkit.engine.cluster_policy.policy import read_policy
 from chartkit.engine.kubernetes.kinds import GroupVersionKind
 from chartkit.model import Resource
 from tests.addons.migrate.proof.policies import legacy
+from tests.data import beside
+
+_TEXTS = beside(__file__)
 
 _POD = GroupVersionKind("", "v1", "Pod")
-_RULE = """
-      exclude:
-        any:
-          - resources:
-              namespaces: ["kube-*"]
-              operations: [DELETE]
-      validate:
-        message: "no"
-        pattern:
-          metadata:
-            labels:
-              team: "?*"
-          spec:
-            =(hostNetwork): "false"
-            containers:
-              - resources:
-                  limits:
-                    memory: "<=1Gi"
-"""
+_RULE = _TEXTS["rule"]
 
 _NO_NAMESPACES = """
       validate:
@@ -121,22 +106,7 @@ def test_requests_end_when_their_time_is_over() -> None:
     assert cases.left_out.total() < 100
 
 
-_CONDITIONS = """
-      preconditions:
-        all:
-          - {key: "{{ request.object.metadata.labels.tier || '' }}", operator: Equals, value: gold}
-      validate:
-        message: "no"
-        deny:
-          conditions:
-            any:
-              - key: "{{ request.object.spec.volumes[].keys(@)[] }}"
-                operator: AnyIn
-                value: [nfs]
-              - key: ALL
-                operator: AnyNotIn
-                value: "{{ request.object.spec.containers[].securityContext.capabilities.drop[] }}"
-"""
+_CONDITIONS = _TEXTS["conditions"]
 
 
 def _facets(rule: str) -> dict[str, Facet]:

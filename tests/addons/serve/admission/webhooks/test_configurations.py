@@ -9,6 +9,9 @@ from chartkit.addons.serve.admission.webhooks import Scope, other_namespaces
 from chartkit.engine.kubernetes.kinds import CustomNames, GroupVersionKind
 from chartkit.model import Body
 from tests.addons.serve.admission.bodies import CEL, LABELS, TEAM, policies
+from tests.data import beside
+
+_TEXTS = beside(__file__)
 
 _ENDPOINT = Endpoint(b"PEM", "https://10.0.0.1:9443")
 
@@ -184,46 +187,9 @@ def test_a_service_is_named_in_place_of_an_address() -> None:
 _KIND = CEL.replace("kind: ValidatingPolicy", "kind: KIND")
 _PLACE = "{name: no-latest, namespace: team-a}"
 _TAKEN = "  matchConditions: [{name: a, expression: 'EXPRESSION'}]\n  validations:"
-_MUTATES = """\
-apiVersion: policies.kyverno.io/v1
-kind: KIND
-metadata: {name: m, namespace: team-a}
-spec:
-  matchConstraints:
-    matchPolicy: Exact
-    resourceRules:
-    - {apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [pods]}
-  mutations:
-  - patchType: JSONPatch
-    jsonPatch: {expression: '[JSONPatch{op: "add", path: "/metadata/labels", value: {"a": "b"}}]'}
-"""
-_IMAGES = """\
-apiVersion: policies.kyverno.io/v1
-kind: KIND
-metadata: {name: i, namespace: team-a}
-spec:
-  validationConfigurations: {mutateDigest: DIGEST}
-  matchConstraints:
-    resourceRules:
-    - {apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [pods]}
-  matchImageReferences: [{glob: "*"}]
-  attestors: [{name: one, cosign: {key: {data: "none"}}}]
-  validations: [{expression: "true"}]
-"""
-_VERIFIED = """\
-apiVersion: kyverno.io/v1
-kind: ClusterPolicy
-metadata: {name: v, annotations: {pod-policies.kyverno.io/autogen-controllers: none}}
-spec:
-  rules:
-  - name: v
-    match: {any: [{resources: {kinds: [Pod]}}]}
-    verifyImages:
-    - imageReferences: ["*"]
-      verifyDigest: CHECKS
-      required: CHECKS
-      mutateDigest: false
-"""
+_MUTATES = _TEXTS["mutates"]
+_IMAGES = _TEXTS["images"]
+_VERIFIED = _TEXTS["verified"]
 _ANYTHING = LABELS.replace("  rules:", "  background: false\n  rules:")
 
 

@@ -64,10 +64,10 @@ class ChartMigration:
 @dataclass(frozen=True, slots=True)
 class KnownTemplates:
     """Templates by the policies that they render: proved: those whose policies are proved;
-    differing: those that stay, with the reason."""
+    differing: the policies that stay, by kind and name, with the reason."""
 
     proved: frozenset[Path] = frozenset()
-    differing: Mapping[Path, str] = field(default_factory=dict)
+    differing: Mapping[str, str] = field(default_factory=dict)
 
 
 def migrate_chart(
@@ -85,9 +85,7 @@ def migrate_chart(
     if not any("kyverno.io" in text for text in sources.values()):
         return ChartMigration()
     prefix = _name(folder)
-    named = named_templates(
-        [text for file, text in sources.items() if file.suffix == ".tpl"], prefix
-    )
+    named = named_templates([*_of_dependencies(folder), *sources.values()], prefix, _values(folder))
     forms: dict[Path, list[NewForm]] = {}
     left: list[tuple[Location, str]] = []
     for file, text in sources.items():
@@ -96,26 +94,34 @@ def migrate_chart(
         for form in new_forms(text, named):
             if isinstance(form, LeftPolicy):
                 left.append((Location(str(file), form.line), form.reason))
-            elif file in known.differing:
-                left.append((Location(str(file), form.region.line), known.differing[file]))
             else:
                 forms.setdefault(file, []).append(form)
     texts: dict[Path, str] = {}
-    proved = {file.relative_to(folder).as_posix() for file in forms if file in known.proved}
     for _ in range(_ROUNDS):
         if not forms:
             break
         texts = _texts(folder, sources, forms, prefix)
-        differences = _differences(folder, texts, list(forms), given, target, agree, proved)
-        for file, reason in differences.items():
-            left += [(Location(str(file), form.region.line), reason) for form in forms.pop(file)]
+        numbered = _texts(folder, sources, forms, prefix, is_numbered=True)
+        differences = _differences(folder, numbered, forms, given, target, known, agree)
         if not differences:
             break
+        for form, reason in differences:
+            (file,) = [file for file, made in forms.items() if form in made]
+            left.append((Location(str(file), form.region.line), reason))
+            forms[file].remove(form)
+        forms = {file: made for file, made in forms.items() if made}
     refused = {
         file: [reason for form in made for reason in form.refused] for file, made in forms.items()
     }
     left.sort(key=lambda row: (row[0].file, row[0].line))
     return ChartMigration(texts if forms else {}, frozenset(forms), left, refused)
+
+
+def _of_dependencies(folder: Path) -> Iterator[str]:
+    """Yield the templates of the charts that a chart has in its folder `charts`."""
+    for chart in sorted((folder / "charts").glob("*/Chart.yaml")):
+        yield from (text for _, text in _templates(chart.parent))
+        yield from _of_dependencies(chart.parent)
 
 
 def _templates(folder: Path) -> Iterator[tuple[Path, str]]:
@@ -138,22 +144,22 @@ def _name(folder: Path) -> str:
 def _differences(
     folder: Path,
     texts: Mapping[Path, str],
-    templates: Sequence[Path],
+    forms: Mapping[Path, Sequence[NewForm]],
     given: Sequence[ValuesCase],
     target: Target,
+    known: KnownTemplates,
     agree: Agree | None,
-    proved: set[str],
-) -> dict[Path, str]:
-    """Return why both forms of templates differ, for those that do."""
+) -> list[tuple[NewForm, str]]:
+    """Return the new forms that differ from the old ones, each with the reason."""
     with temporary_folder() as parent:
         new = parent / folder.resolve().name
         shutil.copytree(folder, new, symlinks=True)
         for file, text in texts.items():
             (new / file.relative_to(folder)).write_text(text, "utf-8", newline="\n")
-        names = {file.relative_to(folder).as_posix(): file for file in templates}
-        proof = ChartProof(folder, new, list(names), target, agree, proved)
-        reasons = proof.differences(cases(folder, _values(folder), given, target))
-    return {names[name]: reason for name, reason in reasons.items()}
+        by_name = {file.relative_to(folder).as_posix(): made for file, made in forms.items()}
+        proved = {file.relative_to(folder).as_posix() for file in known.proved & forms.keys()}
+        proof = ChartProof(folder, new, by_name, target, agree, proved, known.differing)
+        return proof.differences(cases(folder, _values(folder), given, target))
 
 
 def _values(folder: Path) -> Body:
@@ -166,9 +172,12 @@ def _texts(
     sources: Mapping[Path, str],
     forms: Mapping[Path, Sequence[NewForm]],
     prefix: str,
+    is_numbered: bool = False,
 ) -> dict[Path, str]:
     """Return the files of a chart that get the new forms."""
-    texts = {file: with_forms(sources[file], policies) for file, policies in forms.items()}
+    texts = {
+        file: with_forms(sources[file], policies, is_numbered) for file, policies in forms.items()
+    }
     if any(form.uses_helpers for policies in forms.values() for form in policies):
         texts[folder / _HELPERS] = helpers(prefix)
     values, schema, readme = (

@@ -10,7 +10,14 @@ from typing import Final
 
 from chartkit.addons.migrate.charts.rendering import MARK, Mark
 from chartkit.addons.migrate.charts.template import NotPlacedError, argument, show, show_argument
-from chartkit.addons.migrate.charts.variants import ANY, LISTS, MORE, WILDCARDS, Variants
+from chartkit.addons.migrate.charts.variants import (
+    ANY,
+    LISTS,
+    MORE,
+    NO_NUMBER,
+    WILDCARDS,
+    Variants,
+)
 from chartkit.helm.syntax import Term
 from chartkit.model import Json
 
@@ -59,9 +66,17 @@ class TemplateCode:
     def printed(self, match: re.Match[str]) -> str:
         return f"{{{{ {self.value(match)} }}}}"
 
-    def variable(self, name: str) -> str:
-        marks = self.variants.template.marks
-        return next((mark.variable for mark in marks if mark.list_key == name), "$item")
+    def opening(self, name: str, has_index: bool = False) -> str:
+        """Return the code that begins a loop over a list, or over a map by its keys."""
+        names, code = self.variants.template.lists[name], self.at(name)
+        if not has_index:
+            return f"range {', '.join(names)} := {code}"
+        if len(names) == 1:
+            return f"range $index, {names[0]} := {code}"
+        return (
+            f"range $index, {names[0]} := keys {argument(code)} | sortAlpha }}}}"
+            f"{{{{ {names[1]} := get {argument(code)} {names[0]}"
+        )
 
     def line(self, name: str) -> int:
         return self.variants.template.lines.get(name, self.variants.line)
@@ -78,7 +93,7 @@ class TemplateCode:
         matches = list(MARK.finditer(value))
         if len(matches) == 1 and matches[0][0] == value:
             return self.value(matches[0])
-        pattern = "%s".join(part.replace("%", "%%") for part in MARK.split(value)[::3])
+        pattern = "%v".join(part.replace("%", "%%") for part in MARK.split(value)[::3])
         terms = [self.value(match, True) for match in matches]
         return " ".join(["printf", json.dumps(pattern, ensure_ascii=False), *terms])
 
@@ -94,13 +109,20 @@ class TemplateCode:
                         "a value is part of a text with escapes", self.variants.line
                     )
                 match = MARK.fullmatch(part[1:-1])
-                is_number = match and int(match[1]) in self.variants.template.ordered
-                code = self.text(part[1:-1])
-                parts[at] = f"{{{{ {code} {'| toString ' if is_number else ''}| toJson }}}}"
+                if match is not None:
+                    self._require_number(match)
+                parts[at] = f"{{{{ {self.text(part[1:-1])} | quote }}}}"
             else:
+                for match in MARK.finditer(part):
+                    self._require_number(match)
                 parts[at] = MARK.sub(self.printed, escaped(part))
         whole = _AMONG.sub(self._fitting, "".join(parts))
         return LISTS.sub(self._list, whole)
+
+    def _require_number(self, match: re.Match[str]) -> None:
+        """Refuse values that are no numbers where a pattern reads them as such."""
+        if int(match[1]) in self.variants.template.ordered:
+            self.variants.refuse(self.mark(match), NO_NUMBER, "characters that no number has")
 
     def _list(self, match: re.Match[str]) -> str:
         parts = self.variants.lists[int(match[1])]
@@ -174,8 +196,7 @@ class TemplateCode:
         self.looping.append(name)
         inside = self.expression(head + unit + tail)
         self.looping.pop()
-        index = "$index, " if joint else ""
-        opening = f"range {index}{self.variable(name)} := {self.at(name)}"
+        opening = self.opening(name, bool(joint))
         joint = f"{{{{ if $index }}}}{escaped(joint)}{{{{ end }}}}" if joint else ""
         if not newline:
             loop = f"{{{{ {opening} }}}}{joint}{inside}{{{{ end }}}}"

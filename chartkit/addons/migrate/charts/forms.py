@@ -25,15 +25,17 @@ from chartkit.addons.migrate.charts.writing import Writer
 from chartkit.engine.cluster_policy import autogen
 from chartkit.engine.policies import EXCEPTION
 from chartkit.helm.syntax import Literal
+from chartkit.model import Body
 
 SWITCH: Final = "policyType"
+NUMBER: Final = "chartkitnumber"
 _MARKS: Final = re.compile(r"ck-mark\d|707\d{4}70707|chartkit(?:exclude|list|controllers|name)")
 _NO_EXCEPTION: Final = (
     "an exception names policies, and the new ones depend on values: write it for what Helm renders"
 )
 _SECTION: Final = re.compile(r"^(metadata|spec):[ \t]*$", re.MULTILINE)
 _NAME: Final = re.compile(r"^(  name:[ \t]*)(.*?)([\"']?)[ \t]*$", re.MULTILINE)
-_NAMESPACE: Final = re.compile(r"^  namespace:.*$", re.MULTILINE)
+_NAMESPACE: Final = re.compile(r"^  namespace:.*\n?", re.MULTILINE)
 _AUTOGEN: Final = re.compile(
     r"(?:^[ \t]*\{\{-? *(?:with|if)[ \t][^\n]*\}\}\n(?=[^\n]*\n[ \t]*\{\{-? *end *-?\}\}))?"
     rf"^[ \t]*{re.escape(autogen.ANNOTATION)}:[^\n]*\n(?:[ \t]*\{{\{{-? *end *-?\}}\}}\n)?",
@@ -66,13 +68,15 @@ class LeftPolicy:
 
 @dataclass(frozen=True, slots=True)
 class NamedTemplates:
-    """The named templates of a chart; prefix: the beginning of the names of new ones."""
+    """The named templates of a chart; prefix: the beginning of the names of new ones; values: the
+    chart's own."""
 
     nodes: Mapping[str, Sequence[Node]]
     prefix: str
+    values: Body
 
 
-def named_templates(texts: Sequence[str], prefix: str) -> NamedTemplates:
+def named_templates(texts: Sequence[str], prefix: str, values: Body) -> NamedTemplates:
     """Return the named templates that texts define; one that is not read is left out."""
     nodes: dict[str, Sequence[Node]] = {}
     for text in texts:
@@ -86,7 +90,7 @@ def named_templates(texts: Sequence[str], prefix: str) -> NamedTemplates:
             for node in parsed:
                 if isinstance(node, Block) and isinstance(node.value, Literal):
                     nodes[node.value.value] = node.body
-    return NamedTemplates(nodes, prefix)
+    return NamedTemplates(nodes, prefix, values)
 
 
 def new_forms(text: str, named: NamedTemplates) -> list[NewForm | LeftPolicy]:
@@ -119,7 +123,7 @@ def _new_form(text: str, region: Region, named: NamedTemplates) -> NewForm:
         *parse(_head(before, region), region.line),
         *parse(text[sections["spec"].start() :], line),
     ]
-    template = PolicyTemplate(nodes, named.nodes, region.constants)
+    template = PolicyTemplate(nodes, named.nodes, region.variables, named.values)
     switch = f"{region.root}.Values.{SWITCH}"
     variants = Variants(template, region.line, f'eq {switch} "both"')
     variants.explore()
@@ -129,7 +133,7 @@ def _new_form(text: str, region: Region, named: NamedTemplates) -> NewForm:
         kind, _, end = document.partition("/")
         is_doubled = kind.removeprefix("Namespaced") == VALIDATING
         condition = f'ne {switch} "ClusterPolicy"' if is_doubled else f'eq {switch} "{VALIDATING}"'
-        lines = [f"apiVersion: {API_VERSION}", f"kind: {kind}", *_metadata(before, end)]
+        lines = [f"apiVersion: {API_VERSION}", f"kind: {kind}", *_metadata(before, kind, end)]
         only, spec = writer.document(document)
         lines += spec
         lines = ["---", *lines]
@@ -153,14 +157,16 @@ def _head(metadata: str, region: Region) -> str:
     if name is None:
         raise NotPlacedError("metadata.name must have a line of its own", region.line)
     lines = [region.version, f"kind: {region.kind}\nmetadata:", name[0].rstrip()]
-    lines += [namespace[0]] if namespace else []
+    lines += [namespace[0].rstrip()] if namespace else []
     lines += [f"  annotations:\n{chosen[0]}"] if chosen else []
     return "\n".join([*lines, ""])
 
 
-def _metadata(text: str, end: str) -> list[str]:
-    """Return a policy's metadata, with another end of its name, as the template writes it."""
+def _metadata(text: str, kind: str, end: str) -> list[str]:
+    """Return a new policy's metadata, with another end of its name, as the template writes it."""
     text = _AUTOGEN.sub("", text, count=1)
+    if not kind.startswith("Namespaced"):
+        text = _NAMESPACE.sub("", text)
     text = re.sub(r"^  annotations:[ \t]*\n(?!    )", "", text, flags=re.MULTILINE)
     if end:
         text = _NAME.sub(lambda name: f"{name[1]}{name[2]}{end}{name[3]}", text, count=1)
@@ -186,13 +192,15 @@ def _guards(variants: Variants) -> list[str]:
     return lines
 
 
-def with_forms(text: str, forms: Sequence[NewForm]) -> str:
-    """Return a template with both forms of its policies."""
-    for form in sorted(forms, key=lambda new: -new.region.start):
+def with_forms(text: str, forms: Sequence[NewForm], is_numbered: bool = False) -> str:
+    """Return a template with both forms of its policies; is_numbered: whether old ones have the
+    number of theirs in a field, for the proof."""
+    for number, form in reversed(list(enumerate(forms))):
         region = form.region
         old = text[region.start : region.end]
         switch = f"{region.root}.Values.{SWITCH}"
         lines = [f'{{{{- if ne {switch} "{VALIDATING}" }}}}', old, "{{- end }}"]
+        lines[1:1] = [f"{NUMBER}: {number}"] * is_numbered
         for condition, part in form.parts.items():
             lines += [f"{{{{- if {condition} }}}}", part, "{{- end }}"]
         text = text[: region.start] + "\n".join(lines) + text[region.end :]

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from chartkit.addons.migrate.charts.forms import SWITCH
+from chartkit.addons.migrate.charts.forms import NUMBER, SWITCH, NewForm
 from chartkit.addons.migrate.charts.normal import normal_policy
 from chartkit.addons.migrate.charts.variants import VALIDATING
 from chartkit.addons.migrate.conversion import Conversion, legacy_rules
@@ -27,6 +27,7 @@ from chartkit.helm.model import Target
 from chartkit.model import Body, Json, Resource, mapping_at
 from chartkit.temporary import temporary_folder
 
+_DEFAULTS: Final = "the chart's values"
 _EVERYTHING: Final = "everything enabled"
 _RANDOM: Final = 12
 _COMPARED: Final = re.compile(r'\b(?:eq|ne) \(?(?:lower )?\$?\.Values\.([\w.]+)\)? "([^"]+)"')
@@ -71,7 +72,7 @@ def cases(
 ) -> Iterator[ValuesCase]:
     """Yield the values of the proof: the chart's own, those of files, everything switched on, and
     changes at random, the same ones each time."""
-    yield ValuesCase("the chart's values", {})
+    yield ValuesCase(_DEFAULTS, {})
     yield from given
     whole = merge(defaults, given[-1].values if given else {})
     enabled = _renderable(chart, whole, target)
@@ -171,24 +172,28 @@ Agree = Callable[[Resource, Sequence[Resource], Conversion], str]
 """A function that asks two forms about the same requests, and returns their difference."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class ChartProof:
-    """The proof of a chart. old, new: its folder before and after; templates: paths in the chart of
-    those with both forms; agree: None where nothing is proved by requests; proved: templates whose
-    policies have been, by their conversion; rendered: those that any values rendered."""
+    """The proof of a chart. old, new: its folder before and after; forms: the new ones, by the path
+    of their template in the chart; agree: None where nothing is proved by requests; proved:
+    templates whose policies have been, with the chart's values, by their conversion; differing:
+    policies that stay, by kind and name, with the reason; rendered, asked: the forms that any
+    values rendered, and those of which requests were asked; refusal: why Helm takes no values."""
 
     old: Path
     new: Path
-    templates: Sequence[str]
+    forms: Mapping[str, Sequence[NewForm]]
     target: Target
     agree: Agree | None
     proved: set[str]
-    rendered: set[str] = field(default_factory=set)
+    differing: Mapping[str, str]
+    rendered: set[int] = field(default_factory=set)
+    asked: set[int] = field(default_factory=set)
+    refusal: str = ""
 
-    def differences(self, values: Iterable[ValuesCase]) -> dict[str, str]:
-        """Return why the new form of a template differs from the converted old form, by
-        template."""
-        reasons: dict[str, str] = {}
+    def differences(self, values: Iterable[ValuesCase]) -> list[tuple[NewForm, str]]:
+        """Return the forms that differ from the converted old form, each with the reason."""
+        reasons: dict[int, str] = {}
         with temporary_folder() as parent:
             copy = parent / self.new.name
             shutil.copytree(self.new, copy, symlinks=True)
@@ -197,34 +202,44 @@ class ChartProof:
                     text = file.read_text("utf-8")
                     file.write_text(_FAIL.sub(lambda _: _PRINT, text), "utf-8", newline="\n")
             for case in values:
-                for template, reason in self._case(copy, case):
-                    reasons.setdefault(template, f"{reason}, with {case.name}")
-        for template in set(self.templates) - self.rendered:
-            reasons.setdefault(template, "no values of the proof render it")
-        return reasons
+                for form, reason in self._case(copy, case):
+                    reasons.setdefault(id(form), f"{reason}, with {case.name}")
+        unknown = self.refusal if not self.rendered else ""
+        return [
+            (form, reason)
+            for forms in self.forms.values()
+            for form in forms
+            if (reason := reasons.get(id(form)) or self._unrendered(form, unknown))
+        ]
 
-    def _case(self, new: Path, case: ValuesCase) -> Iterator[tuple[str, str]]:
+    def _unrendered(self, form: NewForm, refusal: str) -> str:
+        if id(form) in self.rendered:
+            return ""
+        return (
+            f"Helm refuses the chart: {refusal}" if refusal else "no values of the proof render it"
+        )
+
+    def _case(self, new: Path, case: ValuesCase) -> Iterator[tuple[NewForm, str]]:
         try:
             legacy = render(self.old, case.values, self.target)
-        except ChartkitError:
+        except ChartkitError as error:
+            self.refusal = self.refusal or error.message
             return  # values that the chart refuses
         try:
             renders = [
                 render(new, merge(case.values, {SWITCH: kind}), self.target) for kind in _KINDS
             ]
         except ChartkitError as error:
-            named = [name for name in self.templates if name in f"{error.message} {error.location}"]
-            for template in named or self.templates:
-                yield template, f"Helm refuses the new form: {error.message}"
+            named = [name for name in self.forms if name in f"{error.message} {error.location}"]
+            for template in named or self.forms:
+                for form in self.forms[template]:
+                    yield form, f"Helm refuses the new form: {error.message}"
             return
         everything = [Resource(body) for bodies in legacy.values() for body in bodies]
         batch = Batch([resource for resource in everything if is_legacy(resource)])
-        for template in self.templates:
+        for template in self.forms:
             forms = [each.get(template, ()) for each in renders]
-            old = legacy.get(template, ())
-            reason = self._difference(template, old, forms, batch, case)
-            if reason:
-                yield template, reason
+            yield from self._difference(template, legacy.get(template, ()), forms, batch, case)
 
     def _difference(
         self,
@@ -233,44 +248,80 @@ class ChartProof:
         new: Sequence[Sequence[Body]],
         batch: Batch,
         case: ValuesCase,
-    ) -> str:
-        """Return the difference of a template's old form and its new ones; empty for none. The new
-        form may refuse no values of the chart and of files."""
+    ) -> Iterator[tuple[NewForm, str]]:
+        """Yield the differences of a template's old forms and its new ones. A new form may refuse
+        no values of the chart and of files."""
         as_old, as_new, as_both = new
+        everywhere, forms = self.forms[template], list[NewForm | None]()
+        for body in as_old:
+            number = body.pop(NUMBER, None)
+            forms.append(None if number is None else everywhere[number])
         if list(old) != list(as_old):
-            return "the old form changes"
-        if _REFUSED in json.dumps(as_new):
-            refused = next((body[_REFUSED] for body in as_new if _REFUSED in body), "an exclusion")
-            is_lost = case.is_own or (case.name == _EVERYTHING and _converts(old, batch))
-            return str(refused).removesuffix(f" ({SWITCH})") if is_lost else ""
+            yield from ((form, "the old form changes") for form in everywhere)
+            return
+        refused = [str(body[_REFUSED]) for body in as_new if _REFUSED in body]
+        if not refused and _REFUSED in json.dumps(as_new):
+            refused = ["an exclusion"]
         kept = {_id(body) for body in as_old}
         made = {
             _id(body): body
             for body in as_new
             if group_of(Resource(body)) == CEL_GROUP and _id(body) not in kept
         }
-        for resource in filter(is_legacy, map(Resource, old)):
-            self.rendered.add(template)
-            try:
-                conversion = batch.convert(resource)
-            except CompileError:
-                return ""  # Kyverno does not take the old form
-            except ChartkitError as error:
-                return error.message
-            accepted = conversion.accepted or resource
-            if len(legacy_rules(accepted)) < len(legacy_rules(resource)):
-                return ""  # Kyverno does not take all rules of the old form
-            reason = self._compared(template, conversion, made)
+        is_whole = not refused
+        for form, resource in zip(forms, map(Resource, old), strict=True):
+            if form is None or not is_legacy(resource):
+                continue
+            stopped = self._stopped(form, everywhere, refused)
+            if stopped:
+                if case.is_own or (case.name == _EVERYTHING and _converts(resource, batch)):
+                    yield form, stopped
+                continue
+            reason = self._policy(template, form, resource, batch, made, case)
+            is_whole = is_whole and reason is not None
             if reason:
-                return reason
-        if made:
-            return f"the new form has {', '.join(made)}, which the old one does not become"
+                yield form, reason
+        if made and is_whole:
+            reason = f"the new form has {', '.join(made)}, which the old one does not become"
+            yield from ((form, reason) for form in everywhere)
         actions = [mapping_at(body, "spec").get("validationActions") for body in as_both]
         if any(action not in (None, ["Audit"]) for action in actions):
-            return "policyType both enforces the new form"
+            yield from ((form, "policyType both enforces the new form") for form in everywhere)
+
+    def _stopped(self, form: NewForm, forms: Sequence[NewForm], refused: Sequence[str]) -> str:
+        """Return why Helm refuses values for a form; empty where it does not."""
+        for text in refused:
+            reason = text.removesuffix(f" ({SWITCH})")
+            if reason in form.refused or not any(reason in other.refused for other in forms):
+                return reason
         return ""
 
-    def _compared(self, template: str, conversion: Conversion, made: dict[str, Body]) -> str:
+    def _policy(
+        self,
+        template: str,
+        form: NewForm,
+        legacy: Resource,
+        batch: Batch,
+        made: dict[str, Body],
+        case: ValuesCase,
+    ) -> str | None:
+        """Return how a policy's new form differs, empty for not at all; None for a policy that
+        Kyverno does not take whole."""
+        self.rendered.add(id(form))
+        if template in self.proved and case.name == _DEFAULTS:
+            self.asked.add(id(form))
+        try:
+            conversion = batch.convert(legacy)
+        except CompileError:
+            return None
+        except ChartkitError as error:
+            return error.message
+        accepted = conversion.accepted or legacy
+        if len(legacy_rules(accepted)) < len(legacy_rules(legacy)):
+            return None
+        return self._compared(form, conversion, made) or self.differing.get(_id(legacy.body), "")
+
+    def _compared(self, form: NewForm, conversion: Conversion, made: dict[str, Body]) -> str:
         """Return how a policy's conversion differs from its form among made, which is taken out."""
         for outcome in conversion.outcomes:
             if outcome.reason:
@@ -282,21 +333,21 @@ class ChartProof:
         pairs = [(normal_policy(wanted[key]), normal_policy(forms[key])) for key in wanted]
         places = [_where(one, other, "") for one, other in pairs if one != other]
         reason = f"the new form differs at {places[0]}" if places else ""
-        if self.agree is None or (not reason and template in self.proved):
+        if self.agree is None or (not reason and id(form) in self.asked):
             return reason
         if reason and any(_outline(wanted[key]) != _outline(forms[key]) for key in wanted):
             return reason
-        self.proved.add(template)
+        self.asked.add(id(form))
         return self.agree(conversion.legacy, list(map(Resource, forms.values())), conversion)
 
 
 _KINDS: Final = ("ClusterPolicy", VALIDATING, "both")
 
 
-def _converts(old: Sequence[Body], batch: Batch) -> bool:
-    """Report whether the old form of a template converts whole."""
+def _converts(legacy: Resource, batch: Batch) -> bool:
+    """Report whether a policy converts whole."""
     try:
-        return all(batch.convert(body).complete for body in map(Resource, old) if is_legacy(body))
+        return batch.convert(legacy).complete
     except ChartkitError:
         return False
 

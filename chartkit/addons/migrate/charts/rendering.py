@@ -6,11 +6,13 @@ has two items, or three, or none.
 
 from __future__ import annotations
 
+import operator
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+from chartkit.addons.migrate.charts.scope import Scope, is_empty_constant, listed, resolved
 from chartkit.addons.migrate.charts.template import (
     SPACE,
     Assignment,
@@ -20,8 +22,11 @@ from chartkit.addons.migrate.charts.template import (
     Output,
     Text,
     show,
+    value_path,
 )
+from chartkit.documents.reader import parse_yaml
 from chartkit.helm.syntax import Call, Inner, Literal, Path, Term, terms
+from chartkit.model import Body, Json
 
 Variant = Mapping[str, int]
 """Decisions by their conditions: 0 or 1; for a list, its number of items."""
@@ -57,7 +62,9 @@ _SETTINGS: Final[Mapping[str, tuple[str, str]]] = {
 }
 """The fields that have one of two values, of which a condition that holds gives the first."""
 _TEXT_LISTS: Final = frozenset({"value", "values", "namespaces", "names", "kinds"})
-_KEY: Final = re.compile(r"(?:(?:^|\n)[ \t]*(?:- )*|[{,] *)[\"']?([\w./-]+)[\"']?:[ \t]*[\"']?\Z")
+_KEY: Final = re.compile(
+    r"(?:(?:^|\n)[ \t]*(?:- )*|[{,] *)[\"']?(?:[=X^+<]?\()?([\w./-]+)\)?[\"']?:[ \t]*[\"']?\Z"
+)
 _BEHIND_SIGN: Final = re.compile(r"[<>]=?[ \t]*\Z")
 _BEHIND_QUOTE: Final = re.compile(r": *[\"']\Z")
 _SECTION: Final = re.compile(
@@ -72,68 +79,57 @@ NUMBER: Final = re.compile(r"707(\d{3})(\d)70707")
 _EXCLUDED: Final = "chartkitexclude{:03}"
 EXCLUDED: Final = re.compile(r"chartkitexclude(\d{3})")
 _ITEM: Final = "$item"
-_NIL: Final = Literal("nil", False)
-_EMPTY: Final = frozenset({"nil", "false", "0"})
-_ROOT: Final = frozenset({"Values", "Release", "Chart", "Capabilities", "Files", "Template"})
+_MAP_KEY: Final = "$key"
 
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A mark's term; of an item also the list and the loop's variable."""
+    """A mark's term; of an item also the list."""
 
     term: Term
     list_key: str = ""
-    variable: str = ""
 
 
 @dataclass(slots=True)
 class PolicyTemplate:
     """The template of one policy.
 
-    nodes: of its document; named: those of named templates; constants: texts of variables that are
-    set before; marks, excluded: what the marks replace, by number; decisions: the conditions, each
-    with how it is decided unless a variant says otherwise; lists: those that are lists of values;
-    items: those about the items of a list, with the list; lines: by condition, that in the
-    template; specimens: what the marks replace in fields that take no text, by their key; ordered,
-    quoted: the numbers of marks behind < or >, and of marks in quotes; suffixes: what marks end
+    nodes: of its document; named: those of named templates; variables: those that are set before;
+    values: the chart's own; marks, excluded: what the marks replace, by number; decisions: the
+    conditions, each with how it is decided unless a variant says otherwise; lists: those that are
+    lists of values, with the variables of their loops; items: decisions about the items of a list,
+    with the list; lines: by condition, that in the template; specimens: what the marks replace in
+    fields that take no text, by their key; switches: values that are true or false; ordered,
+    quoted: the numbers of marks for numbers, and of marks in quotes; suffixes: what marks end
     with, by number.
     """
 
     nodes: Sequence[Node]
     named: Mapping[str, Sequence[Node]]
-    constants: Mapping[str, str]
+    variables: Mapping[str, Term]
+    values: Body
     marks: list[Mark] = field(default_factory=list)
     excluded: list[Term] = field(default_factory=list)
     decisions: dict[str, int] = field(default_factory=dict)
-    lists: set[str] = field(default_factory=set)
+    lists: dict[str, tuple[str, ...]] = field(default_factory=dict)
     items: dict[str, str] = field(default_factory=dict)
     lines: dict[str, int] = field(default_factory=dict)
     specimens: dict[str, Term] = field(default_factory=dict)
+    switches: dict[str, Term] = field(default_factory=dict)
     ordered: set[int] = field(default_factory=set)
     quoted: set[int] = field(default_factory=set)
     suffixes: dict[int, str] = field(default_factory=dict)
 
+    def marked(self, term: Term) -> str:
+        """Return the mark of a term that no mark replaces so far."""
+        mark = Mark(term)
+        if mark not in self.marks:
+            self.marks.append(mark)
+        return _MARK.format(self.marks.index(mark), 0)
+
     def render(self, variant: Variant) -> str:
         """Return the text of a variant; raise NotPlacedError."""
         return f"{_Run(self, variant).text()}\n"
-
-
-def is_empty_constant(term: Term) -> bool:
-    """Report whether a constant is what Helm takes for false."""
-    return isinstance(term, Literal) and (not term.value if term.is_text else term.value in _EMPTY)
-
-
-@dataclass(slots=True)
-class _Scope:
-    """The variables of a block, its `.` and its `$`."""
-
-    dot: Term
-    root: Term
-    variables: list[dict[str, Term]]
-
-    def inner(self, dot: Term | None = None) -> _Scope:
-        """Return the scope of a block inside."""
-        return _Scope(self.dot if dot is None else dot, self.root, [*self.variables, {}])
 
 
 class _Run:
@@ -141,35 +137,35 @@ class _Run:
         self._policy = policy
         self._variant = variant
         self._parts: list[str] = []
-        self._loop: tuple[str, int, str] | None = None
+        self._loop: tuple[str, int] | None = None
         self._line = 0
         self._depth = 0
 
     def text(self) -> str:
-        scope = _Scope(Path("", ()), Path("$", ()), [{}])
+        scope = Scope(Path("", ()), Path("$", ()), [{}])
         self._nodes(self._policy.nodes, scope)
         return "".join(self._parts)
 
-    def _nodes(self, nodes: Sequence[Node], scope: _Scope) -> None:
+    def _nodes(self, nodes: Sequence[Node], scope: Scope) -> None:
         for node in nodes:
             match node:
                 case Text(text):
                     self._parts.append(text)
                 case Output(value, line):
                     self._line = line
-                    self._parts.append(self._output(_resolved(value, scope), scope))
+                    self._parts.append(self._output(resolved(value, scope), scope))
                 case Assignment(name, value, is_new):
-                    self._assign(name, _resolved(value, scope), is_new, scope)
+                    self._assign(name, resolved(value, scope), is_new, scope)
                 case Block():
                     self._line = node.line
                     self._block(node, scope)
 
-    def _assign(self, name: str, value: Term, is_new: bool, scope: _Scope) -> None:
+    def _assign(self, name: str, value: Term, is_new: bool, scope: Scope) -> None:
         known = next((block for block in reversed(scope.variables) if name in block), None)
         (scope.variables[-1] if is_new or known is None else known)[name] = value
 
-    def _block(self, block: Block, scope: _Scope) -> None:
-        value = _resolved(block.value, scope)
+    def _block(self, block: Block, scope: Scope) -> None:
+        value = resolved(block.value, scope)
         if block.keyword == "range":
             self._range(block, value, scope)
         elif block.keyword in ("if", "with"):
@@ -183,8 +179,8 @@ class _Run:
         else:
             raise NotPlacedError(f"{block.keyword} within a policy is not supported", block.line)
 
-    def _range(self, block: Block, value: Term, scope: _Scope) -> None:
-        constant = _listed(value)
+    def _range(self, block: Block, value: Term, scope: Scope) -> None:
+        constant = listed(value)
         if constant is not None:
             for item in constant:
                 inner = scope.inner(item)
@@ -192,29 +188,45 @@ class _Run:
                     inner.variables[-1][block.declares[-1]] = item
                 self._nodes(block.body, inner)
             return
-        if len(block.declares) > 1 or self._loop is not None:
-            raise NotPlacedError(
-                "a range over keys, or within another, is not supported", block.line
-            )
-        variable = block.declares[-1] if block.declares else _ITEM
-        key, count = self._list(value)
+        if self._loop is not None:
+            raise NotPlacedError("a range within another is not supported", block.line)
+        key, count = self._list(value, block.declares)
         if not count:
             self._nodes(block.otherwise, scope.inner())
+        names = [Path(name, ()) for name in self._policy.lists[key]]
         for index in range(count):
-            inner = scope.inner(Path(variable, ()))
-            inner.variables[-1][variable] = Path(variable, ())
-            self._loop = key, index, variable
+            inner = scope.inner(names[-1])
+            first = names[0] if len(names) > 1 else Literal(str(index), False)
+            inner.variables[-1] |= zip(
+                block.declares, [first, names[-1]][-len(block.declares) :], strict=False
+            )
+            self._loop = key, index
             self._nodes(block.body, inner)
             self._loop = None
 
-    def _list(self, value: Term) -> tuple[str, int]:
-        """Return a list's key among the decisions, and the number of its items."""
+    def _list(self, value: Term, declared: Sequence[str] = ()) -> tuple[str, int]:
+        """Return a list's key among the decisions, and the number of its items.
+
+        declared: the variables of a loop over it; of a map that the chart has, key and value.
+        """
         key = show(value)
         if self._uses_item(value):
             raise NotPlacedError("a list within the items of another", self._line)
-        self._policy.lists.add(key)
+        names = (*declared[-1:],) or (_ITEM,)
+        if isinstance(self._sample(value), dict):
+            names = declared[0] if len(declared) > 1 else _MAP_KEY, names[0]
+        self._policy.lists.setdefault(key, names)
         count = self._decided(key, ITEMS)
         return key, ITEMS if count == 1 else count
+
+    def _sample(self, term: Term) -> Json:
+        """Return what a term is by the chart's own values; None where these do not say."""
+        if isinstance(term, Literal) and not term.is_text:
+            return parse_yaml(term.value)
+        value: Json = self._policy.values
+        for step in value_path(term, self._policy.variables) or [""]:
+            value = value.get(step) if isinstance(value, dict) else None
+        return value
 
     def _decided(self, key: str, default: int) -> int:
         """Return how a condition is decided; default: of one that is new."""
@@ -236,6 +248,10 @@ class _Run:
                 return not self._holds(argument)
             case Call("list" | "dict", arguments):
                 return bool(arguments)
+            case Call("gt" | "ge" | "lt" | "le" as name, (first, second)):
+                numbers = self._number(first), self._number(second)
+                if None not in numbers:
+                    return bool(getattr(operator, name)(*numbers))
             case Call("eq" | "ne" as name, (first, second)):
                 texts = self._constant(first), self._constant(second)
                 if None not in texts:
@@ -249,17 +265,16 @@ class _Run:
         return bool(self._decided(key, default))
 
     def _uses_item(self, term: Term) -> bool:
-        return self._loop is not None and any(
-            isinstance(part, Path) and part.root == self._loop[2] for part in terms(term)
-        )
+        names = self._policy.lists[self._loop[0]] if self._loop is not None else ()
+        return any(isinstance(part, Path) and part.root in names for part in terms(term))
 
     def _constant(self, term: Term) -> str | None:
         """Return the text of a term that no value changes."""
         match term:
             case Literal(value, is_text):
                 return value if is_text or value != "nil" else ""
-            case Path(root, ()) if root in self._policy.constants:
-                return self._policy.constants[root]
+            case Path(root, ()) if isinstance(known := self._policy.variables.get(root), Literal):
+                return known.value if known.is_text else None
             case Inner(value, ()):
                 return self._constant(value)
             case Call("printf", (Literal(pattern, True), *arguments)):
@@ -270,9 +285,27 @@ class _Run:
             case Call("lower", (argument,)):
                 text = self._constant(argument)
                 return None if text is None else text.lower()
+        number = self._number(term)
+        return None if number is None else str(number)
+
+    def _number(self, term: Term) -> int | None:
+        """Return the number of a term that no value but the length of a list changes."""
+        match term:
+            case Literal(value, False) if value.isdecimal():
+                return int(value)
+            case Inner(value, ()):
+                return self._number(value)
+            case Call("len", (value,)) if show(value) in self._policy.lists:
+                return self._list(value)[1]
+            case Call("add1", (value,)) if (number := self._number(value)) is not None:
+                return number + 1
+            case Call("add" | "sub" as name, (first, second)):
+                numbers = self._number(first), self._number(second)
+                if None not in numbers:
+                    return int(getattr(operator, name)(*numbers))
         return None
 
-    def _output(self, term: Term, scope: _Scope) -> str:
+    def _output(self, term: Term, scope: Scope) -> str:
         match term:
             case Inner(value, ()):
                 return self._output(value, scope)
@@ -285,10 +318,14 @@ class _Run:
                 return start + pad + self._output(value, scope).replace("\n", f"\n{pad}")
             case Call("include", (name, argument)):
                 return self._included(self._constant(name) or "", argument)
-            case Call("toYaml", (value,)) if not self._setting():
+            case Call("toYaml", (value,)) | Call("tpl", (Call("toYaml", (value,)), _)) if (
+                not self._setting()
+            ):
                 return self._yaml(value)
             case Call("join", (Literal(separator, True), value)):
                 return separator.join(self._items(value))
+            case Call("toJson", _) if self._key() == "operations":
+                raise NotPlacedError("operations from values have no form in CEL", self._line)
             case Call("toJson", (value,)) if self._key() in _TEXT_LISTS:
                 return f"[{', '.join(self._items(value))}]"
             case Call("quote", (value,)):
@@ -313,7 +350,7 @@ class _Run:
         outer, self._parts = self._parts, []
         line = self._line
         self._depth += 1
-        self._nodes(self._policy.named[name], _Scope(argument, argument, [{}]))
+        self._nodes(self._policy.named[name], Scope(argument, argument, [{}]))
         self._depth -= 1
         self._line = line
         text, self._parts = "".join(self._parts), outer
@@ -330,6 +367,8 @@ class _Run:
                 begin = f"\n{pad}exclude:\n{pad}  any:"
             case Call("toYaml", (inner,)) if self._last_line() == "exclude:":
                 value, begin = inner, f"\n{pad}any:"
+            case Call("tpl", (Call("toYaml", _), _)) if self._last_line() == "exclude:":
+                value, begin = Call("fromYaml", (value,)), f"\n{pad}any:"
             case _:
                 return ""
         if value not in self._policy.excluded:
@@ -350,7 +389,7 @@ class _Run:
 
     def _yaml(self, value: Term) -> str:
         """Return the lines of a list of texts."""
-        constant = _listed(value)
+        constant = listed(value)
         if constant is not None:
             return "\n".join(f"- {self._constant(item)}" for item in constant)
         last = self._last_line()
@@ -365,11 +404,11 @@ class _Run:
         raise NotPlacedError(reason, self._line)
 
     def _items(self, value: Term) -> list[str]:
-        constant = _listed(value)
+        constant = listed(value)
         if constant is not None:
             return [self._constant(item) or "" for item in constant]
         key, count = self._list(value)
-        mark = Mark(Path(_ITEM, ()), key, _ITEM)
+        mark = Mark(Path(self._policy.lists[key][-1], ()), key)
         return [self._mark(mark, index) for index in range(count)]
 
     def _scalar(self, term: Term) -> str:
@@ -381,9 +420,11 @@ class _Run:
         if key in SPECIMENS:
             self._policy.specimens[key] = term
             return SPECIMENS[key]
+        if isinstance(self._sample(term), bool) and key:
+            self._policy.switches.setdefault(show(term), term)
+            return "true" if self._holds(term) else "false"
         if self._uses_item(term) and self._loop is not None:
-            list_key, index, variable = self._loop
-            return self._mark(Mark(term, list_key, variable), index)
+            return self._mark(Mark(term, self._loop[0]), self._loop[1])
         return self._mark(Mark(term), 0)
 
     def _mark(self, mark: Mark, index: int) -> str:
@@ -391,7 +432,8 @@ class _Run:
             self._policy.marks.append(mark)
         number = self._policy.marks.index(mark)
         before = "".join(self._parts[-1:])
-        if _BEHIND_SIGN.search(before):
+        sample = self._sample(mark.term)
+        if _BEHIND_SIGN.search(before) or type(sample) in (int, float):
             self._policy.ordered.add(number)
             return _NUMBER.format(number, index) + self._policy.suffixes.get(number, "")
         if _BEHIND_QUOTE.search(before):
@@ -423,66 +465,3 @@ def _texts(nodes: Sequence[Node]) -> Iterator[str]:
             yield "{{"
         elif isinstance(node, Block):
             yield from _texts(node.body)
-
-
-def _listed(term: Term) -> Sequence[Term] | None:
-    """Return the items of a list that the template writes out."""
-    if isinstance(term, Inner) and not term.fields:
-        return _listed(term.value)
-    return term.arguments if isinstance(term, Call) and term.name == "list" else None
-
-
-def _resolved(term: Term, scope: _Scope) -> Term:
-    """Return a term as the policy's document would write it outside of blocks and templates."""
-    match term:
-        case Path("", fields):
-            return _field(scope.dot, fields)
-        case Path("$", fields):
-            return _field(scope.root, fields)
-        case Path(root, fields):
-            value = next((each[root] for each in reversed(scope.variables) if root in each), None)
-            return term if value is None else _field(value, fields)
-        case Inner(value, fields):
-            return _field(_resolved(value, scope), fields)
-        case Call("dig", (*keys, default, holder)):
-            value = _dug([_resolved(key, scope) for key in keys], _resolved(holder, scope))
-            if value is not None:
-                return _resolved(default, scope) if value == _NIL else value
-            arguments = tuple(_resolved(argument, scope) for argument in term.arguments)
-            return Call("dig", arguments)
-        case Call(name, arguments):
-            return Call(name, tuple(_resolved(argument, scope) for argument in arguments))
-    return term
-
-
-def _dug(keys: Sequence[Term], holder: Term) -> Term | None:
-    """Return a key of a dictionary that is written out, or of the root; None for others."""
-    if len(keys) != 1 or not isinstance(keys[0], Literal):
-        return None
-    key = keys[0].value
-    if isinstance(holder, Path) and holder.root in ("", "$") and not holder.fields:
-        return None if key in _ROOT else _NIL
-    value = _field(holder, (key,)) if isinstance(holder, Call) else None
-    is_root = isinstance(value, Path) and value.root in ("", "$") and value.fields == (key,)
-    return _NIL if is_root and key not in _ROOT else value
-
-
-def _field(term: Term, fields: Sequence[str]) -> Term:
-    """Return a field of a term. A field of a dictionary that is written out is its value."""
-    if not fields:
-        return term
-    match term:
-        case Path(root, above):
-            return Path(root, (*above, *fields))
-        case Inner(value, ()):
-            return _field(value, fields)
-        case Inner(value, above):
-            return Inner(value, (*above, *fields))
-        case Call("dict", arguments):
-            pairs = dict(zip(arguments[::2], arguments[1::2], strict=False))
-            found = pairs.get(Literal(fields[0], True))
-            return _NIL if found is None else _field(found, fields[1:])
-        case Call("merge" | "mergeOverwrite", (first, second)):
-            value = _field(first, fields)
-            return _field(second, fields) if value == _NIL else value
-    return Inner(term, tuple(fields)) if not isinstance(term, Literal) else _NIL

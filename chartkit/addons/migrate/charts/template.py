@@ -13,16 +13,21 @@ from chartkit.errors import ChartkitError
 from chartkit.helm.syntax import CLOSE, OPEN, Action, Call, Inner, Literal, Path, Term, read_action
 
 _DOCUMENT: Final = re.compile(
-    rf"^apiVersion:[ \t]*[\"']?{re.escape(KYVERNO_GROUP)}/\S+[ \t]*$", re.MULTILINE
+    rf"^apiVersion:[ \t]*[\"']?{re.escape(KYVERNO_GROUP)}/\S+[ \t]*(?:#.*)?$", re.MULTILINE
 )
 _KIND: Final = re.compile(
-    r"^kind:[ \t]*[\"']?((?:Cluster)?(?:Cleanup)?Policy|PolicyException)[\"']?[ \t]*$", re.MULTILINE
+    r"^kind:[ \t]*[\"']?((?:Cluster)?(?:Cleanup)?Policy|PolicyException)[\"']?[ \t]*(?:#.*)?$",
+    re.MULTILINE,
 )
 _END: Final = re.compile(r"^---", re.MULTILINE)
 _TEMPLATE: Final = re.compile(r"(\{\{(?:-[ \t\r\n])?[ \t\r\n]*)template(?=[ \t])")
 _BLOCKS: Final = frozenset({"if", "with", "range", "define", "block"})
 _REBINDING: Final = frozenset({"with", "range", "define", "block"})
 _WHOLE: Final = re.compile(r"\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)(?:\.\w+)*")
+_KEEPING: Final = frozenset(
+    ("default", "int", "join", "lower", "printf", "quote", "required", "title", "toString", "tpl")
+)
+"""Functions whose result is that of one value, in other words."""
 SPACE: Final = " \t\r\n"
 
 
@@ -148,8 +153,8 @@ class Region:
     """A policy's document in a template.
 
     start, end: its place in the text; line: of its `apiVersion`; version: that line; kind: of the
-    policy; root: `$` where `.` is not the chart's root, else empty; constants: texts of variables
-    that are set before.
+    policy; root: `$` where `.` is not the chart's root, else empty; variables: those that are set
+    before, and `.` where a block binds it.
     """
 
     start: int
@@ -158,7 +163,7 @@ class Region:
     version: str
     kind: str
     root: str
-    constants: dict[str, str]
+    variables: Mapping[str, Term]
 
 
 def regions(text: str) -> list[Region]:
@@ -182,7 +187,8 @@ def regions(text: str) -> list[Region]:
         root = "$" if keywords & _REBINDING else ""
         if keywords & {"define", "block"}:
             raise NotPlacedError("the policy is part of a named template", line)
-        found.append(Region(match.start(), end, line, match[0], kind[1], root, _constants(before)))
+        variables = _variables(before, text)
+        found.append(Region(match.start(), end, line, match[0], kind[1], root, variables))
     return found
 
 
@@ -217,15 +223,29 @@ def _end(text: str, start: int, read: Sequence[Action]) -> int:
     return start + len(text[start:end].rstrip(SPACE))
 
 
-def _constants(before: Sequence[Action]) -> dict[str, str]:
-    constants: dict[str, str] = {}
+def _variables(before: Sequence[Action], text: str) -> dict[str, Term]:
+    """Return the variables that are set at the end of actions, without those that are set again."""
+    scopes: list[dict[str, Term]] = [{}]
     for action in before:
-        value = action.value
-        for name in action.declares if not action.keyword else ():
-            constants.pop(name, None)
-            if isinstance(value, Literal) and value.is_text:
-                constants[name] = value.value
-    return constants
+        value = Literal("nil", False) if action.value is None else action.value
+        if isinstance(value, Path) and not value.root and "." in scopes[-1]:
+            value = (
+                value if value.fields[:1] == ("Values",) else Inner(scopes[-1]["."], value.fields)
+            )
+        if action.keyword in _BLOCKS:
+            scopes.append(dict(scopes[-1]))
+            if action.keyword in ("with", "range"):
+                scopes[-1]["."] = value if action.keyword == "with" else Call("range", ())
+            scopes[-1] |= dict.fromkeys(action.declares, scopes[-1].get(".", value))
+        elif action.keyword == "end":
+            scopes[-1:] = []
+        elif not action.keyword:
+            for name in action.declares:
+                if ":=" in text[action.start : action.end]:
+                    scopes[-1][name] = value
+                else:
+                    scopes = [{key: scope[key] for key in scope if key != name} for scope in scopes]
+    return scopes[-1]
 
 
 def show(term: Term) -> str:
@@ -252,28 +272,38 @@ def argument(code: str) -> str:
     return f"({code})" if " " in code and not _WHOLE.fullmatch(code) else code
 
 
-def named_value(code: str, constants: Mapping[str, str]) -> str:
-    """Return the path of the value that Helm code reads, such as `policies.a.mode`, or the code."""
+def parsed(code: str) -> Term:
+    """Return the term of Helm code."""
     action = read_action(f"{OPEN} {code} {CLOSE}", 0)
-    path = _value_path(action.value, constants) if action is not None else None
-    return code if path is None else ".".join(path)
+    return Path(code, ()) if action is None or action.value is None else action.value
 
 
-def _value_path(term: Term | None, constants: Mapping[str, str]) -> list[str] | None:
+def named_value(code: str, variables: Mapping[str, Term]) -> str:
+    """Return the path of the value that Helm code reads, such as `policies.a.mode`, or the code."""
+    return ".".join(value_path(parsed(code), variables) or [code])
+
+
+def value_path(term: Term, variables: Mapping[str, Term]) -> list[str] | None:
+    """Return the path of the value that a term reads; None for other terms."""
     match term:
         case Path("" | "$", ("Values", *fields)):
             return list(fields)
-        case Path(root, ()) if root in constants:
-            return [constants[root]]
+        case Path(root, fields) if (root or ".") in variables:
+            return value_path(Inner(variables[root or "."], fields), variables)
         case Literal(value, True):
             return [value]
         case Inner(value, fields):
-            inner = _value_path(value, constants)
+            inner = value_path(value, variables)
             return None if inner is None else [*inner, *fields]
         case Call("dig", (*keys, _, holder)):
-            parts = [_value_path(each, constants) for each in (holder, *keys)]
-        case Call("get" | "index", (holder, *keys)):
-            parts = [_value_path(each, constants) for each in (holder, *keys)]
+            steps = [holder, *keys]
+        case Call("get" | "index", arguments):
+            steps = list(arguments)
+        case Call("tpl", (Path() | Inner() | Call() as value, _)) | Call(
+            _, (*_, Path() | Inner() | Call() as value)
+        ) if term.name in _KEEPING:
+            steps = [value]
         case _:
             return None
-    return None if None in parts else [step for part in parts for step in part or ()]
+    paths = [value_path(step, variables) for step in steps]
+    return None if None in paths else [step for path in paths for step in path or ()]

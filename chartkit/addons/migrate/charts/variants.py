@@ -22,6 +22,7 @@ from chartkit.addons.migrate.charts.template import (
     NotPlacedError,
     argument,
     named_value,
+    parsed,
     show,
     show_argument,
 )
@@ -30,7 +31,7 @@ from chartkit.addons.migrate.files.printed import CEL, in_reading_order
 from chartkit.documents.reader import read_text
 from chartkit.engine.cluster_policy import autogen
 from chartkit.errors import ChartkitError, InputError
-from chartkit.helm.syntax import Literal, Term
+from chartkit.helm.syntax import Literal, Path, Term
 from chartkit.model import Body, Json, Location, Resource, mapping_at
 
 VALIDATING: Final = "ValidatingPolicy"
@@ -103,9 +104,12 @@ class Variants:
                     for new in self.template.decisions.keys() - under.keys():
                         under[new] = {**under[key], key: value}
         self._known.clear()
+        for code, term in self.template.switches.items():
+            condition = f'not (kindIs "bool" {show_argument(term)})'
+            reason = f"{named_value(code, self.template.variables)} is neither true nor false"
+            self.guards.append(Guard(condition, True, reason, self.line))
         for number, mark in enumerate(self.template.marks):
             if number in self.template.ordered:
-                self.refuse(mark, NO_NUMBER, "characters that no number has")
                 continue
             for suffix, characters, what in _OPERATORS:
                 if not self._is_read(number, suffix):
@@ -116,13 +120,18 @@ class Variants:
                     self.refuse(mark, characters, what)
 
     def refuse(self, mark: Mark, characters: str, what: str) -> None:
-        """Refuse values with characters that the new form does not read."""
-        code = f"toString {show_argument(mark.term)}"
+        """Refuse values with characters that the new form does not read; names of releases have
+        none."""
+        if isinstance(mark.term, Path) and mark.term.fields[:1] in (("Release",), ("Chart",)):
+            return
+        code = f'default "" {show_argument(mark.term)} | toString'
         if mark.list_key:
-            code = f'join " " {argument(mark.list_key)}'
+            items = argument(mark.list_key)
+            is_map = len(self.template.lists[mark.list_key]) > 1
+            code = f'join " " {f"(values {items})" if is_map else items}'
         condition = f"regexMatch {json.dumps(characters)} ({code})"
         line = self.template.lines.get(mark.list_key, self.line)
-        value = named_value(mark.list_key or show(mark.term), self.template.constants)
+        value = named_value(mark.list_key or show(mark.term), self.template.variables)
         reason = f"{value} has {what}, which this form of the policy does not read"
         if condition not in [guard.condition for guard in self.guards]:
             self.guards.append(Guard(condition, True, reason, line))
@@ -172,7 +181,7 @@ class Variants:
             if variant[key] == MORE:
                 raise NotPlacedError(error.message, line) from None
             holds = bool(variant[key])
-            what = f"{named_value(key, self.template.constants)} is {'set' if holds else 'empty'}"
+            what = f"{named_value(key, self.template.variables)} is {'set' if holds else 'empty'}"
             self.guards.append(Guard(key, holds, f"{what}: {error.message}", line))
 
     def others(self, key: str) -> list[int]:
@@ -312,9 +321,24 @@ class Variants:
             if key in CEL and isinstance(value, str):
                 made = _LITERALS.sub(lambda match: self._list(match, variant), value)
                 return made if made == value else laid_out(made)
-            return value
+            return self._joined(value, variant) if isinstance(value, str) else value
 
         return {key: collapsed(value, key) for key, value in body.items()}
+
+    def _joined(self, text: str, variant: Variant) -> str:
+        """Return a text with one mark for all items of a list that stand one behind the other."""
+        template = self.template
+        for match in MARK.finditer(text):
+            mark = template.marks[int(match[1])]
+            items = [match[0].replace("x0xxx", f"x{at}xxx") for at in range(MORE)]
+            gap = text[match.end() :].partition(items[1])[0]
+            whole = gap.join(items[: variant.get(mark.list_key, ITEMS)])
+            if match[2] != "0" or items[1] not in whole or whole not in text:
+                continue
+            if show(mark.term) == template.lists[mark.list_key][-1]:
+                code = f"join {json.dumps(gap)} {argument(mark.list_key)}"
+                return self._joined(text.replace(whole, template.marked(parsed(code))), variant)
+        return text
 
     def _list(self, match: re.Match[str], variant: Variant) -> str:
         literals = re.findall(r"'([^'\\]*)'", match[1])
@@ -335,7 +359,7 @@ class Variants:
             numbers = [MARK.fullmatch(number) for number in run]
             if [n and (n[1], int(n[2])) for n in numbers] != [(mark[1], at) for at in range(count)]:
                 return match[0]
-            if show(own.term) != own.variable:
+            if show(own.term) != self.template.lists[own.list_key][-1]:
                 return match[0]
             parts.append(own.list_key)
             index += count

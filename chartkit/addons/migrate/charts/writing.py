@@ -16,11 +16,12 @@ from chartkit.addons.migrate.charts.template import NotPlacedError, argument, sh
 from chartkit.addons.migrate.charts.variants import CONTROLLERS, LISTS, MORE, Variants
 from chartkit.addons.migrate.files.printed import CEL, WIDTH, in_reading_order, may_fold
 from chartkit.documents.yaml_dump import dump_text
-from chartkit.helm.syntax import Term
+from chartkit.helm.syntax import Call, Term
 from chartkit.model import Json
 
 _MISSING: Final[Any] = object()
 _EXCLUSION: Final = re.compile(r"(?P<namespace>.+) != '(?P<mark>chartkitexclude\d{3})'")
+_QUOTED: Final = re.compile(rf"(?<=: )'({MARK.pattern})'$", re.MULTILINE)
 _Get = Callable[[dict[str, int]], Json]
 
 
@@ -126,7 +127,8 @@ class Writer:
     ) -> list[str]:
         no, yes = self._values(name)
         if self._is_optional(name, get, fixed, key):
-            self.code.optional.add(self.code.at(name))
+            if key in CEL:
+                self.code.optional.add(self.code.at(name))
             return self._entry(head, get, {**fixed, name: yes}, indent, key)
         context = self._context(name, fixed)
         other = {**context, name: self._other(name, fixed)}
@@ -248,7 +250,7 @@ class Writer:
             )
         pad = " " * indent
         lines = self._items(get, fixed, indent, range(start))
-        lines.append(f"{pad}{{{{- range {self.code.variable(name)} := {self.code.at(name)} }}}}")
+        lines.append(f"{pad}{{{{- {self.code.opening(name)} }}}}")
         self.code.looping.append(name)
         lines += self._items(get, fixed, indent, range(start, start + count))
         self.code.looping.pop()
@@ -340,7 +342,15 @@ class Writer:
         if key in CEL:
             return self._block(f"{pad}{head}", self.code.expression(value), indent)
         if key == "value" and "\n" in value:
-            text = MARK.sub(self.code.printed, escaped(value))
+            if "((" in value:
+                for match in MARK.finditer(value):
+                    self.variants.refuse(
+                        self.code.mark(match), "[(][(]", "what begins an expression"
+                    )
+            text = _QUOTED.sub(
+                lambda match: f"{{{{ {self.code.text(match[1])} | quote }}}}", escaped(value)
+            )
+            text = MARK.sub(self.code.printed, text)
             return self._block(f"{pad}{head}", text, indent)
         return [f"{pad}{head} {{{{ {self.code.text(value)} | quote }}}}"]
 
@@ -354,16 +364,27 @@ class Writer:
         """Report whether an expression may have an empty list where it lacks a list of values."""
         no, yes = self._values(name)
         with_list, without = get({**fixed, name: yes}), get({**fixed, name: no})
-        if key not in CEL or not isinstance(with_list, str) or not isinstance(without, str):
+        if not self.variants.is_list(name) or not isinstance(with_list, str):
             return False
+        if key not in CEL:
+            return bool(with_list != without == self._without_joined(with_list, name))
 
         def emptied(match: re.Match[str]) -> str:
             parts = tuple(part for part in self.variants.lists[int(match[1])] if part != name)
             return self.variants.list_mark(parts) if parts else "[]"
 
-        return self.variants.is_list(name) and normal(LISTS.sub(emptied, with_list)) == normal(
-            without
-        )
+        wanted = normal(LISTS.sub(emptied, with_list))
+        return isinstance(without, str) and wanted == normal(without)
+
+    def _without_joined(self, text: str, name: str) -> str:
+        """Return a text without the joined items of a list."""
+
+        def left(match: re.Match[str]) -> str:
+            term = self.code.mark(match).term
+            is_own = isinstance(term, Call) and term.name == "join"
+            return "" if is_own and show(term).endswith(f" {argument(name)}") else match[0]
+
+        return MARK.sub(left, text)
 
 
 def _at(get: _Get, index: int) -> _Get:

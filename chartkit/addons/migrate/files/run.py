@@ -29,6 +29,7 @@ from chartkit.addons.migrate.files.texts import (
 )
 from chartkit.addons.migrate.options import ConversionOptions, MigrationOptions
 from chartkit.addons.migrate.plan.inventory import (
+    API_VERSIONS,
     NOT_RENDERED,
     Inventory,
     LegacyObject,
@@ -219,7 +220,8 @@ def _charts(
     rendered = [policy for policy in migrated if policy.legacy.origin.tool is Tool.CHART]
     files = {id(policy): Path(policy.legacy.resource.location.file) for policy in rendered}
     differing = {
-        files[id(policy)]: policy.reason or policy.fault
+        f"{policy.legacy.resource.kind}/{policy.legacy.resource.name}": policy.reason
+        or policy.fault
         for policy in rendered
         if policy.differs or (policy.conversion is None and policy.reason)
     }
@@ -228,9 +230,8 @@ def _charts(
     cases = [ValuesCase(file.name, read_values([file]).merged) for file in given]
     if len(cases) > 1:
         cases.append(ValuesCase("all values files", read_values(given).merged))
-    target = HelmTarget(
-        options.inventory.release, options.inventory.namespace, options.inventory.kube_version or ""
-    )
+    chart = options.inventory
+    target = HelmTarget(chart.release, chart.namespace, chart.kube_version or "", API_VERSIONS)
 
     def agree(legacy: Resource, forms: Sequence[Resource], conversion: Conversion) -> str:
         settings = proof_options(conversion, options.proof_seconds)

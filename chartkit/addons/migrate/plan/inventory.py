@@ -74,6 +74,12 @@ _MARK: Final = "<%"
 """The beginning of code in policies of a library in chartkit's own format."""
 _PARAMETERS: Final = "has parameters of a policy library, and no values for them"
 NOT_RENDERED: Final = "is Helm code, which only Helm can run"
+API_VERSIONS: Final = (
+    *("kyverno.io/v1", "kyverno.io/v1/ClusterPolicy", "kyverno.io/v1/Policy"),
+    *("kyverno.io/v2", "kyverno.io/v2/ClusterCleanupPolicy", "kyverno.io/v2/CleanupPolicy"),
+    "kyverno.io/v2/PolicyException",
+)
+"""What charts ask for before they render policies."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +145,7 @@ def read_inventory(options: InventoryOptions, stdin: TextIO, note: Note) -> Inve
     source = cluster_source(options)
     if source is None:
         chart = ChartOptions(
-            options.values, options.release, options.namespace, options.kube_version
+            options.values, options.release, options.namespace, options.kube_version, API_VERSIONS
         )
         return _Files(chart, stdin, note).read(options.paths)
     from chartkit.scan.cluster import open_cluster

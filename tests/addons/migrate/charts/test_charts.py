@@ -173,7 +173,7 @@ def test_a_size_behind_a_sign_is_a_size(tmp_path: Path, sign: str) -> None:
     folder = write_chart(tmp_path / "c", {"p.yaml": policy(rule(lines))}, f"{VALUES}size: 2Gi\n")
     assert not migrated(folder).left
     text = (folder / "templates" / "p.yaml").read_text()
-    assert "quantity({{ .Values.size | toString | toJson }})" in text
+    assert "quantity({{ .Values.size | quote }})" in text
     assert '{{- fail "size has characters that no number has' in text
 
 
@@ -202,7 +202,7 @@ def test_a_text_that_is_generated_stays_a_text(tmp_path: Path, quoted: str) -> N
     folder = write_chart(tmp_path / "c", {"p.yaml": template}, f"{VALUES}pods: '10'\n")
     assert not migrated(folder).left
     assert (
-        "\n            pods: '{{ .Values.pods }}'\n"
+        "\n            pods: {{ .Values.pods | quote }}\n"
         in (folder / "templates" / "p.yaml").read_text()
     )
 
@@ -320,3 +320,150 @@ def test_an_exception_in_a_template_stays(tmp_path: Path) -> None:
     ((location, reason),) = migrated(chart).left
     assert (Path(location.file).name, location.line) == ("e.yaml", 1)
     assert "the new ones depend on values" in reason
+
+
+def test_numbers_and_lists_stand_in_messages(tmp_path: Path) -> None:
+    lines = (
+        "      pattern:\n        spec:\n          priority: '<{{ .Values.most }}'\n"
+        "          nodeName: '{{ join \" | \" .Values.allow }}'\n"
+    )
+    message = '{{ join ", " .Values.allow }}, below {{ .Values.most }}'
+    text = policy(rule(lines).replace("not allowed", message))
+    folder = write_chart(tmp_path / "c", {"p.yaml": text}, f"{VALUES}most: 100\n")
+    assert not migrated(folder).left
+    (new,) = new_policies(folder, allow=["x", "y"], most=7)
+    assert {each["message"] for each in new["spec"]["validations"]} == {"x, y, below 7"}
+
+
+@pytest.mark.parametrize(
+    "between", ["if $i", "if gt $i 0", "if ne $i 0", "if lt 0 $i", "if eq (add1 $i) 2"]
+)
+def test_an_index_puts_signs_between_items(tmp_path: Path, between: str) -> None:
+    joined = (
+        f"{{{{ range $i, $it := .Values.allow }}}}{{{{ {between} }}}} | {{{{ end }}}}{{{{ $it }}}}"
+    )
+    pattern = f'      pattern:\n        metadata:\n          name: "{joined}{{{{ end }}}}"\n'
+    values = VALUES.replace("- beta\n", "- beta\n")
+    chart = write_chart(tmp_path / "c", {"p.yaml": policy(rule(pattern))}, values)
+    migration = migrated(chart)
+    if "add1" in between:  # a third item has no sign before it
+        assert migration.left
+        return
+    assert not migration.left
+    (new,) = new_policies(chart, allow=["a", "b", "c"])
+    assert '["a","b","c"]' in new["spec"]["validations"][0]["expression"]
+
+
+def test_a_loop_over_a_map_has_its_keys(tmp_path: Path) -> None:
+    pattern = (
+        "      pattern:\n        metadata:\n          labels:\n"
+        "            {{- range $name, $value := .Values.labels }}\n"
+        "            {{ $name }}: {{ $value | quote }}\n            {{- end }}\n"
+    )
+    values = f"{VALUES}labels: {{team: red, tier: front}}\n"
+    chart = write_chart(tmp_path / "c", {"p.yaml": policy(rule(pattern))}, values)
+    assert not migrated(chart).left
+    (new,) = new_policies(chart, labels={"a'b": 'c"d', "e": "f", "team": None, "tier": None})
+    first, second = (each["expression"] for each in new["spec"]["validations"])
+    assert first.endswith('labels[?"a\'b"].orValue(\'\') == "c\\"d"')
+    assert second.endswith('labels[?"e"].orValue(\'\') == "f"')
+    with pytest.raises(RenderError, match="labels has wildcards"):
+        new_policies(chart, labels={"team": "?*"})
+
+
+def test_comments_stand_behind_the_kind(tmp_path: Path) -> None:
+    text = policy(rule(HOST_PID)).replace("kyverno.io/v1\n", "kyverno.io/v1  # old\n")
+    text = text.replace("ClusterPolicy\n", "ClusterPolicy # of the cluster\n")
+    chart = write_chart(tmp_path / "c", {"p.yaml": text})
+    assert not migrated(chart).left
+    assert len(new_policies(chart)) == 1
+
+
+def test_a_policy_of_the_cluster_has_no_namespace(tmp_path: Path) -> None:
+    text = policy(rule(HOST_PID)).replace(
+        "spec:", "  namespace: {{ .Release.Namespace }}\nspec:", 1
+    )
+    chart = write_chart(tmp_path / "c", {"p.yaml": text})
+    assert not migrated(chart).left
+    assert "namespace" not in new_policies(chart)[0]["metadata"]
+
+
+def test_a_variable_that_is_set_again_is_no_constant(tmp_path: Path) -> None:
+    before = (
+        '{{- $action := "Audit" }}\n{{- if .Values.strict }}\n{{- $action = "Enforce" }}\n'
+        "{{- end }}\n"
+    )
+    text = before + policy(rule(HOST_PID)).replace(".Values.action", "$action")
+    chart = write_chart(tmp_path / "c", {"p.yaml": text}, f"{VALUES}strict: false\n")
+    assert not migrated(chart).left
+    (new,) = new_policies(chart, strict=True)
+    assert new["spec"]["validationActions"] == ["Deny"]
+
+
+def test_a_policy_that_stays_keeps_no_other_from_its_form(tmp_path: Path) -> None:
+    odd = rule('      pattern:\n        metadata:\n          name: "{{ .Values.name }}"\n')
+    left = rule(HOST_PID, "    context:\n      {{- toYaml .Values.context | nindent 6 }}\n")
+    parts = [
+        policy(rules, name=name)
+        for name, rules in (("good", rule(HOST_PID)), ("odd", odd), ("left", left))
+    ]
+    values = f"{VALUES}name: '{{{{request.namespace}}}}'\ncontext: []\n"
+    chart = write_chart(tmp_path / "c", {"p.yaml": "---\n".join(parts)}, values)
+    migration = migrated(chart)
+    reasons = [reason for _, reason in migration.left]
+    assert [reason.partition(" at ")[0] for reason in reasons] == [
+        "the new form differs",
+        "context from values has no form in CEL",
+    ]
+    kinds = [(body["kind"], body["metadata"]["name"]) for body in new_policies(chart)]
+    assert sorted(kinds) == [
+        ("ClusterPolicy", "left"),
+        ("ClusterPolicy", "odd"),
+        ("ValidatingPolicy", "good"),
+    ]
+
+
+def test_named_templates_of_dependencies_are_read(tmp_path: Path) -> None:
+    match = '    {{- include "lib.match" . | nindent 4 }}\n'
+    text = policy(rule(HOST_PID)).replace(
+        "    match:\n      any:\n      - resources:\n          kinds: [Pod]\n", match
+    )
+    chart = write_chart(tmp_path / "c", {"p.yaml": text})
+    helper = (
+        '{{- define "lib.match" -}}\nmatch:\n  any:\n  - resources:\n      kinds: [Pod]\n'
+        "{{- end -}}\n"
+    )
+    write_chart(chart / "charts" / "lib", {"_match.tpl": helper})
+    assert not migrated(chart).left
+
+
+def test_a_value_is_a_text_where_the_old_form_has_one(tmp_path: Path) -> None:
+    labels = "labels: {a: {{ .Values.port | quote }}}"
+    pattern = f"      pattern:\n        metadata:\n          {labels}\n"
+    chart = write_chart(tmp_path / "c", {"p.yaml": policy(rule(pattern))}, f"{VALUES}port: 8080\n")
+    migration = migrated(chart)
+    assert not migration.left, migration.left
+    (new,) = new_policies(chart, port=90)
+    assert '== "90"' in new["spec"]["validations"][0]["expression"]
+
+
+def test_a_value_that_is_true_or_false_decides(tmp_path: Path) -> None:
+    pattern = "      pattern:\n        spec:\n          =(hostPID): {{ .Values.allowed }}\n"
+    values = f"{VALUES}allowed: false\n"
+    chart = write_chart(tmp_path / "c", {"p.yaml": policy(rule(pattern))}, values)
+    assert not migrated(chart).left
+    refused, allowed = (new_policies(chart, allowed=value)[0] for value in (False, True))
+    assert refused["spec"]["validations"] != allowed["spec"]["validations"]
+    with pytest.raises(RenderError, match="allowed is neither true nor false"):
+        new_policies(chart, allowed="false")
+
+
+def test_no_value_is_refused_that_the_chart_lacks(tmp_path: Path) -> None:
+    pattern = (
+        "      pattern:\n        spec:\n          =(hostPID): false\n"
+        "          {{- if .Values.least }}\n          priority: '>{{ .Values.least }}'\n"
+        "          {{- end }}\n"
+    )
+    chart = write_chart(tmp_path / "c", {"p.yaml": policy(rule(pattern))})
+    assert not migrated(chart).left
+    assert len(new_policies(chart, least=3)[0]["spec"]["validations"]) == 2

@@ -76,7 +76,8 @@ def _charts(migration: Migration) -> Iterator[str]:
         value, _, rest = reason.partition(" ")
         refused.setdefault(rest, []).append(value)
     for rest, values in sorted(refused.items()):
-        yield f"the new form stops Helm where one of {counted(len(values), 'value')} {rest}"
+        value = f"one of {len(values)} values" if values[1:] else values[0]
+        yield f"the new form stops Helm where {value} {rest}"
 
 
 def _coverage(migration: Migration) -> Iterator[str]:

@@ -22,7 +22,10 @@ from chartkit.helm.syntax import Term
 from chartkit.model import Json
 
 _LITERAL: Final = re.compile(r"""('(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*")""")
-_AMONG: Final = re.compile(r"(\w+(?:[\w.?]|\([^()\s]*\)|\[[^\[\]\s]*\])*) in chartkitlist(\d{3})")
+_AMONG: Final = re.compile(
+    r"(\w+(?:[\w.?]|\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)|\[[^\[\]\s]*\])*)"
+    r" in chartkitlist(\d{3})"
+)
 _ROOT: Final = re.compile(r"(?<![\w.$)\"])\.(?=Values\b|Release\b|Chart\b|Capabilities\b)")
 
 
@@ -137,10 +140,11 @@ class TemplateCode:
         if not self.variants.wild.intersection(parts):
             return match[0]
         self.uses_helpers = True
-        facts = f'"text" {json.dumps(match[1])} "values" {argument(self.list_code(parts))}'
+        text = re.sub(r"(?<=\()\s+|\s+(?=\))", "", match[1])
+        facts = f'"text" {json.dumps(text)} "values" {argument(self.list_code(parts))}'
         # What is absent is equal to no text, and ends with none.
-        wild = match[1].replace(".orValue(null)", ".orValue('')")
-        facts += f' "wild" {json.dumps(wild)}' if wild != match[1] else ""
+        wild = text.replace(".orValue(null)", ".orValue('')")
+        facts += f' "wild" {json.dumps(wild)}' if wild != text else ""
         return f'{{{{ include "{self.prefix}.fits" (dict {facts}) }}}}'
 
     def list_code(self, parts: Sequence[str]) -> str:

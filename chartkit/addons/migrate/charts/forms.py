@@ -133,11 +133,12 @@ def _new_form(text: str, region: Region, named: NamedTemplates) -> NewForm:
         kind, _, end = document.partition("/")
         is_doubled = kind.removeprefix("Namespaced") == VALIDATING
         condition = f'ne {switch} "ClusterPolicy"' if is_doubled else f'eq {switch} "{VALIDATING}"'
-        lines = [f"apiVersion: {API_VERSION}", f"kind: {kind}", *_metadata(before, kind, end)]
-        only, spec = writer.document(document)
-        lines += spec
-        lines = ["---", *lines]
-        lines = [f"{{{{- if {only} }}}}", *lines, "{{- end }}"] if only else lines
+        head = ["---", f"apiVersion: {API_VERSION}", f"kind: {kind}"]
+        head += _metadata(before, kind, end)
+        lines: list[str] = []
+        for only, spec in writer.document(document):
+            lines += [f"{{{{- {'else ' * bool(lines)}if {only} }}}}"] * bool(only) + head + spec
+        lines += ["{{- end }}"] * lines[0].startswith("{{")
         parts.setdefault(condition, []).extend(lines)
     guards = _guards(variants)
     settings = [f"{{{{- {name} := {code} }}}}" for name, code in writer.variables.items()]
@@ -145,7 +146,7 @@ def _new_form(text: str, region: Region, named: NamedTemplates) -> NewForm:
         region,
         {key: "\n".join([*settings, *guards, *lines]) for key, lines in parts.items()},
         writer.code.uses_helpers,
-        [guard.reason for guard in variants.guards],
+        list(variants.guards.values()),
     )
 
 
@@ -185,9 +186,8 @@ def _documents(variants: Variants) -> list[str]:
 def _guards(variants: Variants) -> list[str]:
     """Return the lines that stop Helm where values ask for what the new form does not have."""
     lines = []
-    for guard in variants.guards:
-        condition = guard.condition if guard.holds else f"not ({guard.condition})"
-        message = json.dumps(f"{guard.reason} ({SWITCH})", ensure_ascii=False)
+    for condition, reason in variants.guards.items():
+        message = json.dumps(f"{reason} ({SWITCH})", ensure_ascii=False)
         lines += [f"{{{{- if {condition} }}}}", f"{{{{- fail {message} }}}}", "{{- end }}"]
     return lines
 

@@ -278,7 +278,7 @@ class ChartProof:
                     yield form, stopped
                 continue
             reason = self._policy(template, form, resource, batch, made, case)
-            is_whole = is_whole and reason is not None
+            is_whole = is_whole and reason == ""
             if reason:
                 yield form, reason
         if made and is_whole:

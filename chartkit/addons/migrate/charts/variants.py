@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -57,23 +58,15 @@ _OPERATORS: Final = (
 name."""
 
 
-@dataclass(frozen=True, slots=True)
-class Guard:
-    """A condition under which a policy has no new form. reason: why; line: in the template."""
-
-    condition: str
-    holds: bool
-    reason: str
-    line: int
-
-
 @dataclass(slots=True)
 class Variants:
     """The new policies of a template, for each variant.
 
     both: the condition for reporting next to the old form; lists: the parts of lists, by number of
     their marks; wild: those whose items may have wildcards; under: each
-    decision with those under which it comes up; controllers: the value that chooses controllers.
+    decision with those under which it comes up; guards: the conditions under which a policy has no
+    new form, with the reason; guarded: the decisions among them; companions: decisions that others
+    depend on, by these; controllers: the value that chooses controllers.
     """
 
     template: PolicyTemplate
@@ -83,7 +76,9 @@ class Variants:
     lists: list[tuple[str, ...]] = field(default_factory=list)
     wild: set[str] = field(default_factory=set)
     under: dict[str, dict[str, int]] = field(default_factory=dict)
-    guards: list[Guard] = field(default_factory=list)
+    guards: dict[str, str] = field(default_factory=dict)
+    guarded: set[str] = field(default_factory=set)
+    companions: dict[tuple[str, int], dict[str, int]] = field(default_factory=dict)
     controllers: Term | None = None
     _texts: dict[tuple[str, Term | None], tuple[str, Sequence[Body]]] = field(default_factory=dict)
     _known: dict[tuple[tuple[str, int], ...], Mapping[str, Body]] = field(default_factory=dict)
@@ -107,7 +102,7 @@ class Variants:
         for code, term in self.template.switches.items():
             condition = f'not (kindIs "bool" {show_argument(term)})'
             reason = f"{named_value(code, self.template.variables)} is neither true nor false"
-            self.guards.append(Guard(condition, True, reason, self.line))
+            self.guards[condition] = reason
         for number, mark in enumerate(self.template.marks):
             if number in self.template.ordered:
                 continue
@@ -130,17 +125,19 @@ class Variants:
             is_map = len(self.template.lists[mark.list_key]) > 1
             code = f'join " " {f"(values {items})" if is_map else items}'
         condition = f"regexMatch {json.dumps(characters)} ({code})"
-        line = self.template.lines.get(mark.list_key, self.line)
         value = named_value(mark.list_key or show(mark.term), self.template.variables)
         reason = f"{value} has {what}, which this form of the policy does not read"
-        if condition not in [guard.condition for guard in self.guards]:
-            self.guards.append(Guard(condition, True, reason, line))
+        self.guards.setdefault(condition, reason)
 
     def _is_read(self, number: int, suffix: str) -> bool:
         """Report whether a policy reads the characters at the end of a value as more than text."""
         for variant in (
             {},
-            *({key: value} for key in self.choices for value in self.others(key)[:1]),
+            *(
+                {**self.under.get(key, {}), key: value}
+                for key in self.choices
+                for value in self.others(key)[:1]
+            ),
         ):
             whole = {**self.base, **variant}
             try:
@@ -180,9 +177,32 @@ class Variants:
             line = error.line or self.template.lines.get(key, self.line)
             if variant[key] == MORE:
                 raise NotPlacedError(error.message, line) from None
-            holds = bool(variant[key])
-            what = f"{named_value(key, self.template.variables)} is {'set' if holds else 'empty'}"
-            self.guards.append(Guard(key, holds, f"{what}: {error.message}", line))
+            taken, other = {key: bool(variant[key])}, self._companion(variant)
+            if other:
+                value = self.others(other)[0]
+                self.companions[key, variant[key]] = {other: value}
+                taken[other] = not value
+            else:
+                self.guarded.add(key)
+            codes = [name if is_set else f"not {argument(name)}" for name, is_set in taken.items()]
+            condition = f"and {' '.join(map(argument, codes))}" if other else codes[0]
+            what = " and ".join(
+                f"{named_value(name, self.template.variables)} is {'set' if is_set else 'empty'}"
+                for name, is_set in taken.items()
+            )
+            self.guards.setdefault(condition, f"{what}: {error.message}")
+
+    def _companion(self, variant: Variant) -> str:
+        """Return the decision which, taken the other way, gives a variant a new form; empty where
+        none does."""
+        with suppress(NotPlacedError):
+            self.template.render({**self.base, **variant})
+            for other in list(self.template.decisions):
+                if other not in variant and not self.is_list(other):
+                    with suppress(NotPlacedError):
+                        self.bodies({**variant, other: self.others(other)[0]})
+                        return other
+        return ""
 
     def others(self, key: str) -> list[int]:
         """Return the values that a decision does not have in the base."""
@@ -200,12 +220,21 @@ class Variants:
     @property
     def choices(self) -> list[str]:
         """The decisions that have a new form either way."""
-        guarded = {guard.condition for guard in self.guards}
-        return [self.both, *(key for key in self.template.decisions if key not in guarded)]
+        return [self.both, *(key for key in self.template.decisions if key not in self.guarded)]
+
+    def is_refused(self, variant: Variant) -> bool:
+        """Report whether a variant takes a decision without one that it depends on."""
+        companions = (self.companions.get(taken, {}) for taken in variant.items())
+        return any(
+            variant.get(key, value) != value for one in companions for key, value in one.items()
+        )
 
     def bodies(self, variant: Variant) -> Mapping[str, Body]:
         """Return the new policies of a variant, by their kind and the end of their name."""
-        whole = {**self.base, **variant}
+        whole = dict(self.base)
+        for taken in variant.items():
+            whole |= self.companions.get(taken, {})
+        whole |= variant
         key = tuple(sorted(whole.items()))
         if key not in self._known:
             if len(self._known) > _MOST:
@@ -228,6 +257,8 @@ class Variants:
         except ChartkitError as error:
             raise NotPlacedError(self._readable(error.message), self.line) from None
         for outcome in conversion.outcomes:
+            if outcome.reason.startswith("it names no operation"):
+                raise NotPlacedError("operations from values have no form in CEL", self.line)
             if outcome.reason:
                 raise NotPlacedError(self._readable(outcome.reason), self.line)
         documents = [self._marked(body) for body in conversion.documents]
@@ -302,6 +333,8 @@ class Variants:
             for rule in mapping_at(spec, "matchConstraints").get("resourceRules", ())
             for resource in rule.get("resources", ())
         }
+        if any(map(MARK.search, resources)):
+            raise NotPlacedError("kinds from values have no form in CEL", self.line)
         chooses = self.controllers is not None or bool(self.template.excluded)
         if chooses and resources == {"pods"} and "autogen" not in spec:
             if not is_alone and not kind.endswith(VALIDATING):

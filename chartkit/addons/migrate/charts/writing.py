@@ -41,20 +41,32 @@ class Writer:
     def __post_init__(self) -> None:
         self.code = TemplateCode(self.variants, self.prefix)
 
-    def document(self, document: str) -> tuple[str, list[str]]:
-        """Return the condition under which a policy is there, empty for always, and its spec."""
+    def document(self, document: str) -> list[tuple[str, list[str]]]:
+        """Return the conditions under which a policy is there, each for where those before do not
+        hold, and its spec for each; one that is empty always holds."""
         here = document in self.variants.bodies({})
         other = [
             (key, taken)
             for key, taken in self._others({})
             if (document in self.variants.bodies(taken)) != here
         ]
-        fixed = {key: self._now(key, {}) for key, _ in other} if here else other[0][1]
+        now = {key: self._now(key, {}) for key, _ in other}
 
         def get(fixed: dict[str, int]) -> Json:
             return self.variants.bodies(fixed).get(document, {}).get("spec", _MISSING)
 
-        return self._condition(fixed), self._entry("spec:", get, fixed, 0, "spec")
+        ways = [now] if here else list[dict[str, int]]()
+        for at, (_, taken) in enumerate([] if here else other):
+            before = dict(list(now.items())[:at])
+            if all(taken.get(key, value) == value for key, value in before.items()):
+                ways.append({**before, **taken})
+        return [
+            (
+                self._condition({key: way[key] for key in way if here or way[key] != now.get(key)}),
+                self._entry("spec:", get, way, 0, "spec"),
+            )
+            for way in ways
+        ]
 
     def _condition(self, taken: dict[str, int]) -> str:
         """Return the code of decisions; empty for none."""
@@ -77,11 +89,12 @@ class Writer:
     def _others(self, fixed: dict[str, int]) -> list[tuple[str, dict[str, int]]]:
         """Return the decisions that are not taken, each taken the other way, with those under which
         it comes up."""
-        return [
+        others = [
             (key, {**self._context(key, fixed), key: self._other(key, fixed)})
             for key in self.variants.choices
             if key not in fixed and self._is_here(key)
         ]
+        return [one for one in others if not self.variants.is_refused({**fixed, **one[1]})]
 
     def _other(self, key: str, fixed: dict[str, int]) -> int:
         return next(value for value in self._values(key) if value != self._now(key, fixed))

@@ -114,6 +114,14 @@ def test_an_exclusion_of_values_is_a_match_condition(tmp_path: Path) -> None:
             "preconditions from values are in JMESPath",
         ),
         ("    context:\n      {{- toYaml .Values.context | nindent 6 }}\n", "context from values"),
+        (
+            "    context:\n      {{- tpl (toYaml .Values.context) $ | nindent 6 }}\n",
+            "context from values",
+        ),
+        (
+            "    exclude:\n      resources:\n        operations: {{ toJson .Values.toYaml }}\n",
+            "operations from values",
+        ),
     ],
 )
 def test_what_has_no_place_stays_and_is_named(tmp_path: Path, more: str, reason: str) -> None:
@@ -460,3 +468,68 @@ def test_no_value_is_refused_that_the_chart_lacks(tmp_path: Path) -> None:
     chart = write_chart(tmp_path / "c", {"p.yaml": policy(rule(pattern))})
     assert not migrated(chart).left
     assert len(new_policies(chart, least=3)[0]["spec"]["validations"]) == 2
+
+
+def test_policies_of_a_map_are_told_apart_by_name(tmp_path: Path) -> None:
+    rules = "".join(
+        f'  {{{{- {word}if eq $name "{name}" }}}}\n'
+        + rule(HOST_PID.replace("hostPID", field), exclude)
+        for word, name, field, exclude in (
+            ("", "pid", "hostPID", ""),
+            (
+                "else ",
+                "ipc",
+                "hostIPC",
+                "    {{- with $cfg.except }}\n    exclude:\n      any:\n      - resources:\n"
+                "          namespaces: {{ toJson . }}\n    {{- end }}\n",
+            ),
+        )
+    )
+    text = policy(f"{rules}  {{{{- end }}}}\n", name="{{ $name }}").replace(
+        ".Values.action", "$cfg.action"
+    )
+    text = text.replace(
+        "{{- if .Values.enabled }}", "{{- range $name, $cfg := .Values.policies }}\n---"
+    )
+    values = "policies: {pid: {action: Audit}, ipc: {action: Audit, except: [a]}}\n"
+    chart = write_chart(tmp_path / "c", {"p.yaml": text}, values)
+    migration = migrated(chart)
+    assert not migration.left, migration.left
+    ipc, pid = new_policies(chart, policies={"ipc": {"except": ["kube-*"]}})
+    assert "hostIPC" in ipc["spec"]["validations"][0]["expression"]
+    assert "hostPID" in pid["spec"]["validations"][0]["expression"]
+    (excluded,) = ipc["spec"]["matchConditions"]
+    assert excluded["expression"] == '!((request.namespace.startsWith("kube-")))'
+
+
+def test_one_of_two_conditions_is_enough(tmp_path: Path) -> None:
+    condition = (
+        "          {{{{- if .Values.{0} }}}}\n          =({0}): false\n          {{{{- end }}}}\n"
+    )
+    conditions = "".join(map(condition.format, ("hostPID", "hostIPC")))
+    pattern = f"      pattern:\n        spec:\n{conditions}"
+    values = f"{VALUES}hostPID: true\nhostIPC: false\n"
+    chart = write_chart(tmp_path / "c", {"p.yaml": policy(rule(pattern))}, values)
+    assert not migrated(chart).left
+    for given, asked in (({}, "hostPID"), ({"hostPID": False, "hostIPC": True}, "hostIPC")):
+        (validation,) = new_policies(chart, **given)[0]["spec"]["validations"]
+        assert asked in validation["expression"]
+    with pytest.raises(RenderError, match="hostPID is empty and hostIPC is empty: the pattern"):
+        new_policies(chart, hostPID=False)
+
+
+def test_kinds_of_values_are_named_as_the_reason(tmp_path: Path) -> None:
+    text = policy(rule(HOST_PID)).replace("kinds: [Pod]", "kinds: {{ toJson .Values.allow }}")
+    chart = write_chart(tmp_path / "c", {"p.yaml": text})
+    ((_, reason),) = migrated(chart).left
+    assert reason == "kinds from values have no form in CEL"
+
+
+def test_values_in_generated_texts_are_no_expressions(tmp_path: Path) -> None:
+    template = policy(_GENERATED.replace("QUOTED", "{{ .Values.pods }}"))
+    folder = write_chart(tmp_path / "c", {"p.yaml": template}, f"{VALUES}pods: ten\n")
+    assert not migrated(folder).left
+    (new,) = new_policies(folder, allow=["team-*"])
+    assert "startsWith" in new["spec"]["matchConditions"][0]["expression"]
+    with pytest.raises(RenderError, match="pods has what begins an expression"):
+        new_policies(folder, pods="((request.userInfo))")

@@ -14,29 +14,12 @@ from pathlib import Path
 from typing import Final
 
 from chartkit.model import Body, Resource, Status
+from tests.data import tables
 from tests.policy_forms import compiled, judge, standard
 
-CHECKS: Final = {
-    "allowPrivilegeEscalation": "disallow-privilege-escalation",
-    "appArmorProfile": "restrict-apparmor-profiles",
-    "capabilities_baseline": "disallow-capabilities",
-    "capabilities_restricted": "disallow-capabilities-strict",
-    "hostNamespaces": "disallow-host-namespaces",
-    "hostPathVolumes": "disallow-host-path",
-    "hostPorts": "disallow-host-ports",
-    "hostProbesAndHostLifecycle": "disallow-host-probes",
-    "privileged": "disallow-privileged-containers",
-    "procMount": "disallow-proc-mount",
-    "procMount_restricted": "disallow-proc-mount-strict",
-    "restrictedVolumes": "restrict-volume-types",
-    "runAsNonRoot": "require-run-as-nonroot",
-    "runAsUser": "require-run-as-non-root-user",
-    "seccompProfile_baseline": "restrict-seccomp",
-    "seccompProfile_restricted": "restrict-seccomp-strict",
-    "seLinuxOptions": "disallow-selinux",
-    "sysctls": "restrict-sysctls",
-    "windowsHostProcess": "disallow-host-process",
-}
+_TABLES = tables(__file__)
+
+CHECKS: Final = _TABLES["checks"]
 """The policy of each check of Pod Security Admission, by the check's id."""
 
 GROUPS: Final = {"baseline": ("baseline",), "restricted": ("baseline", "restricted")}

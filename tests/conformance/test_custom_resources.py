@@ -15,8 +15,8 @@ from chartkit.scan.custom_resources.results import CustomResources
 from tests.conformance.definitions import build_judge
 from tests.data import beside
 
-_TEXTS = beside(__file__)
-SCHEMA = _TEXTS["schema"]
+_DOCUMENTS = beside(__file__)
+SCHEMA = _DOCUMENTS["schema"]
 
 _SPECS = """
 {size: 3}

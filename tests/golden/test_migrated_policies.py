@@ -19,7 +19,10 @@ from chartkit.documents.reader import read_text, resources
 from chartkit.engine import compile_any
 from chartkit.model import Body, Resource
 from tests.conftest import Golden
+from tests.data import tables
 from tests.policy_library import library, render
+
+_TABLES = tables(__file__)
 
 _NAMES: Final = (
     "add-job-ttl",
@@ -62,29 +65,7 @@ def _legacy() -> Mapping[str, Body]:
     return render([policies[name] for name in _NAMES], {})
 
 
-_POD_SECURITY: Final[Body] = {
-    "apiVersion": "kyverno.io/v1",
-    "kind": "ClusterPolicy",
-    "metadata": {"name": "pod-security"},
-    "spec": {
-        "rules": [
-            {
-                "name": "restricted",
-                "match": {"any": [{"resources": {"kinds": ["Pod"]}}]},
-                "validate": {
-                    "podSecurity": {
-                        "level": "restricted",
-                        "version": "v1.29",
-                        "exclude": [
-                            {"controlName": "Seccomp", "images": ["ghcr.io/acme/*"]},
-                            {"controlName": "Volume Types"},
-                        ],
-                    }
-                },
-            }
-        ]
-    },
-}
+_POD_SECURITY: Final[Body] = _TABLES["pod-security"]
 
 
 def test_migrated_pod_security(golden: Golden) -> None:

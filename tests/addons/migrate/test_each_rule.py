@@ -15,6 +15,9 @@ from chartkit.errors import CompileError
 from chartkit.model import Body, Location, Resource, mapping_at
 from tests.addons.migrate.files.migrations import migrated
 from tests.command_reports import in_format
+from tests.data import tables
+
+_TABLES = tables(__file__)
 
 _MEMORY = Location("policy.yaml", path="")
 
@@ -72,28 +75,7 @@ def test_of_rules_that_share_a_policy_the_bad_one_is_left() -> None:
 
 @pytest.mark.parametrize(
     ("rule", "path", "reason"),
-    [
-        (
-            {"deny": {"conditions": {"any": [{}, {"key": "{{ random('a') }}"}]}}},
-            "/validate/deny/conditions/any/1/key",
-            "the function random has no form in CEL yet, in random('a')",
-        ),
-        (
-            {"deny": {"conditions": {"any": [{"value": "{{ request.object.metadata }}"}]}}},
-            "/validate/deny/conditions/any/0/value",
-            "the values of a condition have a type that is not known, in "
-            "{{ request.object.metadata }}",
-        ),
-        (
-            {
-                "foreach": [
-                    {"list": "zip(request.object.a, @)", "deny": {"conditions": {"any": []}}}
-                ]
-            },
-            "/validate/foreach/0/list",
-            "in zip(request.object.a, @)",
-        ),
-    ],
+    _TABLES["test_a_reason_names_its_query_and_place"],
 )
 def test_a_reason_names_its_query_and_place(rule: Body, path: str, reason: str) -> None:
     plain = {"key": "a", "operator": "AnyIn", "value": ["a"]}

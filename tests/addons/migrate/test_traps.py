@@ -16,6 +16,9 @@ from chartkit.addons.migrate.files.run import proof_options
 from chartkit.addons.migrate.proof import prove
 from chartkit.model import Body, Location, Resource
 from tests.addons.migrate.conversions import converted, policy
+from tests.data import tables
+
+_TABLES = tables(__file__)
 
 _PAGE: Final = Path(__file__).parents[3] / "docs/reference/migrate-policies.md"
 _LABEL: Final = "mutate: {patchStrategicMerge: {metadata: {labels: {+(team): shared}}}}"
@@ -83,28 +86,7 @@ _IN_NAMESPACE: Final = "validationFailureActionOverrides"
 
 @pytest.mark.parametrize(
     ("spec", "expected"),
-    [
-        ({"validationFailureAction": "Enforce"}, {"validationActions": ["Deny"]}),
-        ({"validationFailureAction": "Audit"}, {"validationActions": ["Audit"]}),
-        ({"emitWarning": True}, {"validationActions": ["Audit", "Warn"]}),
-        ({"failurePolicy": "Ignore"}, {"failurePolicy": "Ignore"}),
-        ({"webhookTimeoutSeconds": 7}, {"webhookConfiguration": {"timeoutSeconds": 7}}),
-        (
-            {"webhookConfiguration": {"timeoutSeconds": 8, "failurePolicy": "Ignore"}},
-            {"webhookConfiguration": {"timeoutSeconds": 8}, "failurePolicy": "Ignore"},
-        ),
-        (
-            {"webhookConfiguration": {"matchConditions": [{"name": "a", "expression": "true"}]}},
-            {"matchConditions": [{"name": "a", "expression": "true"}]},
-        ),
-        ({"background": False}, {"evaluation": {"background": {"enabled": False}}}),
-        (
-            {"background": True, "admission": False},
-            {"evaluation": {"admission": {"enabled": False}}},
-        ),
-        ({"applyRules": "One"}, {}),
-        ({"schemaValidation": False}, {}),
-    ],
+    _TABLES["test_settings_of_policies_are_kept"],
 )
 def test_settings_of_policies_are_kept(spec: Body, expected: Body) -> None:
     # The fields that kyverno/kyverno#16506 lists.

@@ -6,30 +6,11 @@ from chartkit.engine.kubernetes.field_faults import NEWEST, OLDEST, kind_table, 
 from chartkit.model import Body, Diagnostic, Resource, Severity
 from chartkit.scan.custom_resources.definitions import read_definitions
 from chartkit.scan.ineffective import ObjectFaults
+from tests.data import tables
 
-_DEFINITION: Body = {
-    "apiVersion": "apiextensions.k8s.io/v1",
-    "kind": "CustomResourceDefinition",
-    "spec": {
-        "group": "example.com",
-        "names": {"kind": "Widget", "plural": "widgets"},
-        "scope": "Namespaced",
-        "versions": [
-            {
-                "name": "v1",
-                "served": True,
-                "schema": {
-                    "openAPIV3Schema": {
-                        "type": "object",
-                        "properties": {
-                            "spec": {"type": "object", "properties": {"colour": {"type": "string"}}}
-                        },
-                    }
-                },
-            }
-        ],
-    },
-}
+_TABLES = tables(__file__)
+
+_DEFINITION: Body = _TABLES["definition"]
 
 
 def _found(*bodies: Body, minor: int = NEWEST) -> list[Diagnostic]:

@@ -7,6 +7,9 @@ import pytest
 from chartkit.engine.kubernetes.field_faults import field_faults, type_faults
 from chartkit.model import Body, Resource, RuleResult, RuleType, Status
 from chartkit.scan.run import with_refusals
+from tests.data import tables
+
+_TABLES = tables(__file__)
 
 
 def _pod(**spec: Any) -> Body:
@@ -20,30 +23,7 @@ def _mutated(body: Body | None, **made: Any) -> RuleResult:
 
 @pytest.mark.parametrize(
     ("spec", "faults"),
-    [
-        ({"terminationGracePeriodSeconds": 50}, []),
-        ({"terminationGracePeriodSeconds": 50.0}, []),
-        ({"terminationGracePeriodSeconds": None}, []),
-        (
-            {"terminationGracePeriodSeconds": "50"},
-            ["spec.terminationGracePeriodSeconds: is a string, must be an integer"],
-        ),
-        (
-            {"terminationGracePeriodSeconds": 1.5},
-            ["spec.terminationGracePeriodSeconds: is a number with a fraction, must be an integer"],
-        ),
-        ({"hostPID": "true"}, ["spec.hostPID: is a string, must be a boolean"]),
-        ({"nodeSelector": {"a": True}}, ["spec.nodeSelector[a]: is a boolean, must be a string"]),
-        ({"nodeSelector": []}, ["spec.nodeSelector: is a list, must be an object"]),
-        ({"containers": {}}, ["spec.containers: is an object, must be a list"]),
-        (
-            {"containers": [{"name": "c", "command": ["a", 1]}]},
-            ["spec.containers[0].command[1]: is a number, must be a string"],
-        ),
-        ({"containers": [{"resources": {"limits": {"cpu": 1, "memory": "1Gi"}}}]}, []),
-        ({"containers": [{"livenessProbe": {"httpGet": {"port": "http"}}}]}, []),
-        ({"unknownField": [1]}, []),
-    ],
+    _TABLES["test_types_of_a_kind"],
 )
 def test_types_of_a_kind(spec: Body, faults: list[str]) -> None:
     assert list(type_faults(_pod(**spec))) == faults

@@ -5,36 +5,11 @@ import pytest
 from chartkit.documents.reader import read_text
 from chartkit.errors import InputError
 from chartkit.schemas import json_schema
+from tests.data import tables
 
-SCHEMA: dict[str, Any] = {
-    "type": "object",
-    "additionalProperties": False,
-    "required": ["name"],
-    "properties": {
-        "name": {"type": "string", "minLength": 1, "pattern": "^[a-z]*$"},
-        "port": {"type": "integer", "minimum": 30000, "maximum": 32767},
-        "mode": {"enum": ["Audit", "Enforce"]},
-        "names": {"type": "array", "minItems": 1, "items": {"type": "string"}},
-        "either": {
-            "oneOf": [
-                {"type": "string"},
-                {
-                    "type": "object",
-                    "required": ["path"],
-                    "additionalProperties": False,
-                    "properties": {"path": {"type": "string"}},
-                },
-            ]
-        },
-        "some": {
-            "type": "object",
-            "anyOf": [{"required": ["a"]}, {"required": ["b"]}],
-            "additionalProperties": False,
-            "properties": {"a": {"type": "integer"}, "b": {"type": "integer"}},
-        },
-        "timing": {"properties": {"wait": {"type": "string", "pattern": "^[0-9]+(s|m)$"}}},
-    },
-}
+_TABLES = tables(__file__)
+
+SCHEMA: dict[str, Any] = _TABLES["schema"]
 
 
 def found(text: str) -> list[str]:

@@ -10,6 +10,9 @@ from chartkit.errors import InputError
 from chartkit.kyverno.releases import current
 from chartkit.model import Json
 from tests.addons.migrate.values.values import asked, body, document, migrated, outcomes, refused
+from tests.data import tables
+
+_TABLES = tables(__file__)
 
 _TAG = f"v{current().version}.3"
 
@@ -195,35 +198,7 @@ def test_what_is_left_to_people_is_kept_with_its_comments() -> None:
     assert migrated(migration.text, "3.9").text == migration.text
 
 
-LATER = [
-    ("templating: {enabled: true}", {"global.templating.enabled": True}),
-    ("features: {reports: {chunkSize: 500}}", {}),
-    ("cleanupJobs: {admissionReports: {enabled: false}}", {}),
-    ("policyReportsCleanup: {enabled: false}", {}),
-    ("webhooksCleanup: {autoDeleteWebhooks: {enabled: true}}", {}),
-    ("cleanupController: {webhookServer: {port: 9444}}", {"cleanupController.server.port": 9444}),
-    (
-        "webhooksCleanup: {image: {repository: bitnami/kubectl, tag: 1.28.5, pullPolicy: Always}}",
-        {"webhooksCleanup.image.pullPolicy": "Always"},
-    ),
-    ("test: {image: {registry: curlimages, repository: curl, tag: 8.10.1}}", {}),
-    ("admissionController: {container: {image: {tag: v1.12.3}}}", {}),
-    ("reportsServer: {readinessTimeout: 120}", {"reportsServer.readinessTimeout": "120s"}),
-    (
-        "openreports: {enabled: true, installCrds: true}",
-        {
-            "openreports.enabled": True,
-            "openreports.installCrds": True,
-        },
-    ),
-    ("openreports: {installCrds: true}", {}),
-    ("crds: {groups: {kyverno: {admissionreports: false}}}", {}),
-    (
-        "config: {webhooks: [{objectSelector: {matchLabels: {a: b}}}, {namespaceSelector: {}}]}",
-        {"config.webhooks.objectSelector.matchLabels.a": "b"},
-    ),
-    ("config: {resourceFilters: ['[Pod,*,*]']}", {"config.resourceFilters": ["[Pod,*,*]"]}),
-]
+LATER = _TABLES["later"]
 
 
 @pytest.mark.parametrize(("text", "wanted"), LATER, ids=[text for text, _ in LATER])

@@ -12,6 +12,7 @@ from chartkit.errors import RenderError
 from chartkit.helm.references import check_references
 from chartkit.helm.render import dry_run
 from chartkit.model import Body
+from tests.data import tables
 from tests.shared import shared
 from tests.unit.charts.policies.upstream_values import (
     CASES,
@@ -24,6 +25,8 @@ from tests.unit.charts.policies.upstream_values import (
     chart,
     render,
 )
+
+_TABLES = tables(__file__)
 
 OF_CEL_ALONE = {"auditAnnotations", "auditAnnotationsByPolicy", "policyMatchConditions"}
 """Values that a ClusterPolicy refuses; see test_values_matrix.py for them, and for every form."""
@@ -168,37 +171,7 @@ def test_a_null_parameter_falls_back_to_its_default() -> None:
     assert render({"parameters": {"podSecurityVersion": None}}) == render()
 
 
-UPSTREAM = {
-    "policyKind": "ClusterPolicy",
-    "policyType": "ValidatingPolicy",
-    "podSecurityStandard": "baseline",
-    "podSecuritySeverity": "medium",
-    "podSecuritySeverityByPolicy": {},
-    "podSecurityPolicies": [],
-    "includeOtherPolicies": [],
-    "includeRestrictedPolicies": [],
-    "customPolicies": [],
-    "failurePolicy": "Fail",
-    "validationFailureAction": "Audit",
-    "validationFailureActionByPolicy": {},
-    "validationFailureActionOverrides": {"all": []},
-    "auditAnnotations": {},
-    "auditAnnotationsByPolicy": {},
-    "validationAllowExistingViolations": True,
-    "policyExclude": {},
-    "vpolExclude": {},
-    "vpolExcludeByPolicy": {},
-    "policyPreconditions": {},
-    "autogenControllers": "",
-    "nameOverride": None,
-    "customAnnotations": {},
-    "customAnnotationsByPolicy": {},
-    "customLabels": {},
-    "background": True,
-    "skipBackgroundRequests": None,
-    "kyvernoVersion": "autodetect",
-    "kubeVersionOverride": None,
-}
+UPSTREAM = _TABLES["upstream"]
 """Keys and defaults of the upstream chart kyverno-policies 3.9.0."""
 
 

@@ -9,30 +9,11 @@ from chartkit.engine.cel.environments import ENVIRONMENTS
 from chartkit.engine.cel.host import Host
 from chartkit.engine.cel.notation import notation
 from chartkit.model import Body
+from tests.data import tables
 
-IMAGE: Body = {
-    "image": "ghcr.io/a/app:1",
-    "tag": "1",
-    "digest": "sha256:aa",
-    "manifest": {
-        "schemaVersion": 2,
-        "config": {"mediaType": "c", "size": 5, "digest": "sha256:bb"},
-        "layers": [{"mediaType": "l", "size": 7, "digest": "sha256:cc", "data": "aGk="}],
-        "annotations": {"by": "me"},
-    },
-    "config": {
-        "architecture": "amd64",
-        "created": "2026-01-02T03:04:05Z",
-        "config": {
-            "User": "65532",
-            "Labels": {"a": "b"},
-            "ExposedPorts": {"80/tcp": {}},
-            "Healthcheck": {"Interval": 1000000000, "Retries": 3},
-        },
-        "rootfs": {"type": "layers", "diff_ids": ["sha256:dd"]},
-        "history": [{"created_by": "RUN", "empty_layer": True}],
-    },
-}
+_TABLES = tables(__file__)
+
+IMAGE: Body = _TABLES["image"]
 
 
 class Registry(Host):

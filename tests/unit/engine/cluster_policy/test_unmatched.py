@@ -8,7 +8,10 @@ from chartkit.engine.cluster_policy.compile import compile_policy
 from chartkit.engine.cluster_policy.unmatched import unmatched
 from chartkit.engine.kubernetes.kinds import CustomNames, scope_of
 from chartkit.model import Body
+from tests.data import tables
 from tests.unit.engine.policies import policy_resource, rule
+
+_TABLES = tables(__file__)
 
 SCOPES = scope_of(CustomNames({("example.com", "Goose"): False}))
 
@@ -48,47 +51,7 @@ def test_kinds_in_groups_and_versions_without_them(kind: str, said: str) -> None
 
 @pytest.mark.parametrize(
     ("selector", "said"),
-    [
-        ({"matchLabels": {"team": "a b"}}, "a valid label must be"),
-        ({"matchLabels": {"a//b": "x"}}, "a qualified name"),
-        ({"matchExpressions": [{"key": "a", "operator": "in", "values": ["x"]}]}, "operator"),
-        ({"matchExpressions": [{"key": "a", "operator": "In"}]}, "values set can't be empty"),
-        (
-            {"matchExpressions": [{"key": "a", "operator": "Exists", "values": ["x"]}]},
-            "values set must be empty",
-        ),
-        (
-            {"matchExpressions": [{"key": "a", "operator": "In", "values": ["x*"]}]},
-            "a valid label must be",
-        ),
-        (
-            {
-                "matchLabels": {"a": "x"},
-                "matchExpressions": [{"key": "a", "operator": "DoesNotExist"}],
-            },
-            "its requirements of 'a' contradict one another",
-        ),
-        (
-            {
-                "matchExpressions": [
-                    {"key": "a", "operator": "In", "values": ["x", "y"]},
-                    {"key": "a", "operator": "NotIn", "values": ["x", "y", "z"]},
-                ]
-            },
-            "its requirements of 'a' contradict one another",
-        ),
-        (
-            {
-                "matchExpressions": [
-                    {"key": "a", "operator": "In", "values": ["x", "y"]},
-                    {"key": "a", "operator": "NotIn", "values": ["x"]},
-                ]
-            },
-            "",
-        ),
-        ({"matchLabels": {"team-*": "a?"}}, ""),
-        ({"matchExpressions": [{"key": "a", "operator": "DoesNotExist"}]}, ""),
-    ],
+    _TABLES["test_selectors_that_no_labels_fit"],
 )
 def test_selectors_that_no_labels_fit(selector: Body, said: str) -> None:
     found = _said(namespaceSelector=selector)
@@ -97,27 +60,7 @@ def test_selectors_that_no_labels_fit(selector: Body, said: str) -> None:
 
 @pytest.mark.parametrize(
     ("resources", "said"),
-    [
-        ({"namespaces": ["Team_A"]}, "no namespace can be called 'Team_A'"),
-        ({"namespaces": ["team-*", "kube-system", "*", "?"]}, ""),
-        ({"kinds": ["ClusterRole"], "namespaces": ["shop"]}, "ClusterRole is cluster-scoped"),
-        ({"kinds": ["example.com/v1/Goose"], "namespaces": ["shop"]}, "is cluster-scoped"),
-        ({"kinds": ["ClusterRole", "Role"], "namespaces": ["shop"]}, ""),
-        ({"kinds": ["Namespace"], "namespaces": ["shop"]}, ""),
-        (
-            {"kinds": ["Node"], "namespaceSelector": {"matchLabels": {"a": "b"}}},
-            "Node is cluster-scoped, and in no namespace",
-        ),
-        (
-            {
-                "kinds": ["Node"],
-                "namespaceSelector": {
-                    "matchExpressions": [{"key": "a", "operator": "DoesNotExist"}]
-                },
-            },
-            "",
-        ),
-    ],
+    _TABLES["test_namespaces_that_no_object_is_in-cases"],
 )
 @pytest.mark.parametrize("block", ["match", "exclude"])
 def test_namespaces_that_no_object_is_in(resources: Body, said: str, block: str) -> None:

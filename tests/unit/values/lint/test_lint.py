@@ -5,30 +5,11 @@ import pytest
 from chartkit.documents.reader import Document, Source, empty_document, read_text
 from chartkit.model import Body, Location, Resource, Severity
 from chartkit.values.lint import ChartValues, Stage, lint
+from tests.data import tables
 
-SCHEMA: Body = {
-    "type": "object",
-    "additionalProperties": False,
-    "required": ["reportsController"],
-    "properties": {
-        "reportsController": {
-            "type": "object",
-            "additionalProperties": False,
-            "properties": {
-                "replicas": {"type": ["integer", "null"]},
-                "metricsService": {
-                    "type": "object",
-                    "properties": {"nodePort": {"type": ["integer", "null"]}},
-                },
-                "serviceMonitor": {
-                    "type": "object",
-                    "properties": {"enabled": {"type": "boolean"}},
-                },
-            },
-        },
-        "backgroundController": {"$ref": "#/properties/reportsController"},
-    },
-}
+_TABLES = tables(__file__)
+
+SCHEMA: Body = _TABLES["schema"]
 DEFAULTS = """\
 reportsController:
   replicas: 2

@@ -11,6 +11,7 @@ from chartkit.engine.cel.tracing.calls import RepeatHost
 from chartkit.engine.cel.tracing.datum import UNKNOWN, Datum
 from chartkit.engine.cel.tracing.junctions import pointers
 from chartkit.engine.cel.tracing.planner import causes_of, traced
+from tests.data import tables
 from tests.unit.engine.cel.program.random_expressions import VARIABLES, expression
 from tests.unit.engine.cel.program.test_fast_is_exact import (
     ENVIRONMENT,
@@ -20,33 +21,9 @@ from tests.unit.engine.cel.program.test_fast_is_exact import (
     shown,
 )
 
-POD: Any = {
-    "apiVersion": "v1",
-    "kind": "Pod",
-    "metadata": {"name": "web", "namespace": "shop", "labels": {"app": "web", "a/b": "x"}},
-    "spec": {
-        "hostNetwork": True,
-        "volumes": [{"name": "v", "hostPath": {"path": "/"}}, {"name": "w", "emptyDir": {}}],
-        "initContainers": [{"name": "i", "image": "nginx"}],
-        "containers": [
-            {
-                "name": "a",
-                "image": "ghcr.io/a:1",
-                "securityContext": {"privileged": False, "capabilities": {"drop": ["ALL"]}},
-            },
-            {
-                "name": "b",
-                "image": "nginx:latest",
-                "securityContext": {
-                    "privileged": True,
-                    "capabilities": {"drop": ["NET_RAW"], "add": ["SYS_ADMIN"]},
-                },
-                "resources": {"limits": {"memory": "4Gi"}},
-            },
-            {"name": "c", "image": "x"},
-        ],
-    },
-}
+_TABLES = tables(__file__)
+
+POD: Any = _TABLES["pod"]
 ALL = (
     "(object.spec.containers + object.spec.?initContainers.orValue([])"
     " + object.spec.?ephemeralContainers.orValue([]))"

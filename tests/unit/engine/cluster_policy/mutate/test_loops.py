@@ -13,7 +13,10 @@ from chartkit.engine.cluster_policy.mutate.workspace import Workspace
 from chartkit.engine.policies import evaluate
 from chartkit.engine.request import Request
 from chartkit.model import Resource, Status
+from tests.data import tables
 from tests.unit.engine.policies import policy_resource, rule
+
+_TABLES = tables(__file__)
 
 _LIST = "request.object.spec.containers"
 
@@ -52,18 +55,7 @@ def test_merges_of_one_object_do_what_merges_of_copies_do(patches: list[Any]) ->
         assert json.dumps(shared) == json.dumps(single)
 
 
-PATCHES: list[list[dict[str, Any]]] = [
-    [{"op": "add", "path": "/spec/containers/0/tty", "value": True}],
-    [{"op": "add", "path": "/spec/z/y/x", "value": {"b": 1, "a": [{"d": 1, "c": None}]}}],
-    [{"op": "copy", "from": "/spec/containers/1", "path": "/spec/containers/-"}],
-    [{"op": "move", "from": "/metadata/labels", "path": "/metadata/annotations"}],
-    [{"op": "replace", "path": "/spec/containers/0/name", "value": "c0"}],
-    [
-        {"op": "remove", "path": "/spec/containers/0"},
-        {"op": "test", "path": "/kind", "value": "Pod"},
-    ],
-    [{"op": "add", "path": "/spec/z/y/w", "value": None}],
-]
+PATCHES: list[list[dict[str, Any]]] = _TABLES["patches"]
 
 
 def test_json_patches_of_one_object_do_what_patches_of_copies_do() -> None:
@@ -96,19 +88,7 @@ def test_the_object_that_is_patched_stays_as_it_is() -> None:
     assert json.loads(json.dumps(merged)) == json.loads(kept)
 
 
-LOOPS: dict[str, dict[str, Any]] = {
-    "JSON patch": {
-        "patchesJson6902": "- {op: add, path: '/spec/containers/{{elementIndex}}/tty', value: true}"
-    },
-    "strategic merge": {
-        "patchStrategicMerge": {"spec": {"containers": [{"name": "{{element.name}}", "tty": True}]}}
-    },
-    "anchors": {
-        "patchStrategicMerge": {
-            "spec": {"containers": [{"(name)": "{{element.name}}", "tty": True}]}
-        }
-    },
-}
+LOOPS: dict[str, dict[str, Any]] = _TABLES["loops"]
 
 
 def _calls(loop: dict[str, Any], count: int) -> int:

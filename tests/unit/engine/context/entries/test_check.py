@@ -4,6 +4,9 @@ import pytest
 
 from chartkit.engine.context.entries import check_entries
 from chartkit.model import Body
+from tests.data import tables
+
+_TABLES = tables(__file__)
 
 
 @pytest.mark.parametrize(
@@ -24,42 +27,7 @@ def test_entries_check_sound(entry: Body) -> None:
 
 @pytest.mark.parametrize(
     ("entry", "fault"),
-    [
-        ({}, "a name is required for context entries"),
-        (
-            {"name": "request.x", "variable": {"value": 1}},
-            "entry name request.x is invalid as it conflicts with a pre-defined variable request",
-        ),
-        (
-            {"name": "x"},
-            "exactly one of configMap or apiCall or imageRegistry or variable is required for "
-            "context entries",
-        ),
-        (
-            {"name": "x", "variable": {"default": 1}},
-            "a variable must define a value or a jmesPath expression",
-        ),
-        (
-            {"name": "x", "variable": {"value": 1, "default": 1}},
-            "a variable must define a default value only when a jmesPath expression is defined",
-        ),
-        (
-            {"name": "x", "variable": {"jmesPath": "bad("}},
-            "failed to parse JMESPath bad(: SyntaxError: Incomplete expression",
-        ),
-        ({"name": "x", "configMap": {"namespace": "n"}}, "a name is required for configMap "),
-        ({"name": "x", "configMap": {"name": "n"}}, "a namespace is required for configMap "),
-        (
-            {"name": "x", "apiCall": {"urlPath": "/a", "service": {}}},
-            "a URLPath cannot be used for service API calls",
-        ),
-        ({"name": "x", "globalReference": {"jmesPath": "a"}}, "a name is required for globalRef"),
-        ({"name": "x", "imageRegistry": {"jmesPath": "a"}}, "a ref is required for imageRegistry"),
-        (
-            {"name": "x", "imageRegistry": {"reference": "A:b:c"}},
-            "bad image: A:b:c: invalid reference format",
-        ),
-    ],
+    _TABLES["test_entries_check_faults"],
 )
 def test_entries_check_faults(entry: Body, fault: str) -> None:
     found = check_entries([{"name": "first", "variable": {"value": 1}}, entry])

@@ -11,6 +11,9 @@ from chartkit.engine.ports.services import ServiceAnswer, ServiceCall
 from chartkit.engine.ports.world import NOBODY_ELSE, OFFLINE, Credentials, OfflineImages, World
 from chartkit.errors import EvaluationError, LookupFailed, NoSource
 from chartkit.model import Body, Json
+from tests.data import tables
+
+_TABLES = tables(__file__)
 
 DATA: dict[str, Json] = {"request": {"object": {"s": "abc", "i": 5, "n": None}}}
 
@@ -119,32 +122,7 @@ def test_variable_errors(variable: Body, message: str) -> None:
 
 @pytest.mark.parametrize(
     ("body", "expected"),
-    [
-        (
-            {"configMap": {"name": "c", "namespace": "n"}},
-            {"data": {"k": "v"}, "metadata": {"name": "c", "namespace": "n"}},
-        ),
-        (
-            {"apiCall": {"urlPath": "/{{ request.object.s }}", "method": "GET"}},
-            {"method": "GET", "path": "/abc", "data": {}},
-        ),
-        ({"apiCall": {"urlPath": "/a", "jmesPath": "path"}}, "/a"),
-        ({"apiCall": {"urlPath": "/missing", "default": {"d": 1}, "jmesPath": "zz"}}, {"d": 1}),
-        (
-            {
-                "apiCall": {
-                    "method": "POST",
-                    "data": [{"key": "k", "value": "{{ request.object.i }}"}],
-                    "service": {"url": "https://s", "headers": [{"key": "h", "value": "1"}]},
-                }
-            },
-            {"method": "POST", "url": "https://s", "headers": {"h": "1"}, "data": '{"k":5}\n'},
-        ),
-        ({"globalReference": {"name": "g"}}, {"p": [1, 2]}),
-        ({"globalReference": {"name": "g.p", "jmesPath": "length(@)"}}, 2),
-        ({"imageRegistry": {"reference": "a"}}, {"resolvedImage": "a@sha256:1"}),
-        ({"imageRegistry": {"reference": "a", "jmesPath": "resolvedImage"}}, "a@sha256:1"),
-    ],
+    _TABLES["test_entries_outside"],
 )
 def test_entries_outside(body: Body, expected: Json) -> None:
     assert _load(body) == expected

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from chartkit.engine.cel import ast
@@ -142,7 +143,7 @@ class Visitor:
         return type_
 
     def _call(self, expr: ast.Call) -> Type:
-        function = expr.function
+        function = expr.function.removeprefix(".")
         if function == OPTIONAL_SELECT:
             operand, field = expr.args
             name = field.value if isinstance(field, ast.Literal) else None
@@ -156,7 +157,7 @@ class Visitor:
         self._formats += function == FORMAT
         type_ = self._resolve_call(expr)
         self._formats -= function == FORMAT
-        self.calls.append(expr)
+        self.calls.append(replace(expr, function=function))
         return type_
 
     def _resolve_call(self, expr: ast.Call) -> Type:

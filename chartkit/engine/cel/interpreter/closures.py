@@ -21,7 +21,9 @@ from chartkit.engine.cel.interpreter.attributes import (
     resolved,
 )
 from chartkit.engine.cel.interpreter.comprehension import (
+    COMPARING,
     call,
+    counted,
     differs,
     equals,
     matching,
@@ -223,6 +225,8 @@ class Planner:
         dispatch = dispatch_for(self._environment, function, ids).bound(arguments)
         if function in PATTERNS and isinstance(self._folded.constants.get(arguments[1].id), str):
             dispatch = dispatch.silent()
+        if len(ids) == 1 and function in COMPARING:
+            steps = (*steps[:-1], counted(steps[-1]))
         if function == "@in":
             return membership(dispatch, steps[0], steps[1], certain=len(ids) == 1)
         return call(dispatch, steps, certain=len(ids) == 1)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from chartkit.engine.cel.errors import CelError, Stopped
-from chartkit.engine.cel.interpreter.dispatch import UNIT_WHEN_OPEN, Dispatch
+from chartkit.engine.cel.interpreter.dispatch import ADDING, UNIT_WHEN_OPEN, Dispatch
 from chartkit.engine.cel.interpreter.frame import CALL_WORK, Frame, Step, absorbed
 from chartkit.engine.cel.library import costs
 from chartkit.engine.cel.library.printing import go_type, show
@@ -260,6 +260,7 @@ _QUICK = frozenset(
 )
 """Functions that do not look at every member of a list or map that they get."""
 
+COMPARING: Final = frozenset({"distinct", "sort", "@sortByAssociatedKeys"})
 _HANDED_ON = frozenset({"__orValueCompat__", "dyn", "optional.of", "value"})
 """Functions that make nothing: how much is in their value is not read, so that objects of any size
 share a verdict."""
@@ -280,6 +281,27 @@ def call(dispatch: Dispatch, arguments: tuple[Step, ...], certain: bool) -> Step
     return lambda frame: apply(
         frame, dispatch, tuple([argument(frame) for argument in arguments]), unit
     )
+
+
+def counted(members: Step) -> Step:
+    """A list whose comparisons cel-go counts; for any other value its counter ends everything."""
+
+    def run(frame: Frame) -> Value:
+        kind, method = "*types.Err", "Add"
+        try:
+            value = members(frame)
+        except CelError as error:
+            if isinstance(error, Stopped) or not frame.limited:
+                raise
+        else:
+            if value.__class__ is list or not frame.limited:
+                return value
+            kind = go_type(value)
+            method = "Contains" if value.__class__ in ADDING else method
+        problem = f"{kind} is not traits.Lister: missing method {method}"
+        raise Stopped(f"internal error: interface conversion: {problem}")
+
+    return run
 
 
 def apply(frame: Frame, dispatch: Dispatch, args: tuple[Value, ...], unit: bool) -> Value:

@@ -18,9 +18,10 @@ _NUMBERS = frozenset({int, Uint, float})
 _TIMES = frozenset({Duration, Timestamp})
 _ORDERED = _NUMBERS | _TIMES | {str, bytes, bool}
 _RECEIVERS = _TIMES | {str}
+ADDING: Final = _NUMBERS | _TIMES | {str, bytes, list}
 
 SINGLE: Final[dict[str, frozenset[type] | None]] = {
-    "_+_": _NUMBERS | _TIMES | {str, bytes, list},
+    "_+_": ADDING,
     "_-_": _NUMBERS | _TIMES,
     "_*_": _NUMBERS,
     "_/_": _NUMBERS,

@@ -81,9 +81,9 @@ def of_search_for_all(args: Sequence[Value], result: Value) -> int:
 
 
 def of_replacing(args: Sequence[Value], _result: Value) -> int:
-    """The work of a replacement, which does not tell how often it replaced."""
-    text = args[0]
-    return _work(args, min(_REPLACED, len(text))) if isinstance(text, str) else _CALL
+    """The work of a replacement, which does not tell how often it replaced, unless it is never."""
+    text, limit = args[0], args[3] if len(args) > 3 else -1
+    return _work(args, min(_REPLACED, len(text))) if isinstance(text, str) and limit else _CALL
 
 
 def _work(args: Sequence[Value], matches: int) -> int:

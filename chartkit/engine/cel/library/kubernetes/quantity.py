@@ -103,8 +103,13 @@ def _fits(quantity: Quantity, total: Quantity) -> bool:
     return INT_MIN <= number <= INT_MAX
 
 
-def _negative(value: QuantityValue) -> QuantityValue:
-    return QuantityValue(-value.quantity, value.small)
+def _difference(left: QuantityValue, right: QuantityValue) -> QuantityValue:
+    """The sum with the negative, which in 64 bits of the least number is that number again."""
+    if right.quantity.unscaled == INT_MIN and left.small and right.small:
+        total = _sum(left, right)
+        if total.small:
+            return total
+    return _sum(left, QuantityValue(-right.quantity, right.small))
 
 
 def _whole(number: int) -> QuantityValue:
@@ -150,11 +155,9 @@ _READING: Final = overloads(
         "quantity_add_int: Quantity.add(int) -> Quantity": (
             lambda left, right: _sum(left, _whole(right))
         ),
-        "quantity_sub: Quantity.sub(Quantity) -> Quantity": (
-            lambda left, right: _sum(left, _negative(right))
-        ),
+        "quantity_sub: Quantity.sub(Quantity) -> Quantity": _difference,
         "quantity_sub_int: Quantity.sub(int) -> Quantity": (
-            lambda left, right: _sum(left, _negative(_whole(right)))
+            lambda left, right: _difference(left, _whole(right))
         ),
     }
 )

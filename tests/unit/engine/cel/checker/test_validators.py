@@ -18,6 +18,7 @@ _BREAKS = "an optional member of type dyn, at which cel-go breaks off"
         ("duration(object.a)", {}),
         ("timestamp('2024-01-01')", {11: "invalid timestamp argument"}),
         ("timestamp(0)", {}),
+        (".timestamp('2024-01-01')", {12: "invalid timestamp argument"}),
         ("timestamp(null)", {11: "invalid timestamp argument"}),
         ("timestamp(253402300800)", {11: "invalid timestamp argument"}),
         ("'a'.matches('[')", {13: "invalid matches argument"}),

@@ -4,7 +4,9 @@ import math
 
 import pytest
 
+from chartkit.engine.cel import CelError, compile_expression
 from chartkit.engine.cel.declarations import Library
+from chartkit.engine.cel.environments import ENVIRONMENTS
 from chartkit.engine.cel.library.extensions import lists, optionals, two_variable
 from chartkit.engine.cel.times import Duration, Timestamp, timestamp_of_text
 from chartkit.engine.cel.values import NONE, OptionalValue, Uint, Value
@@ -176,3 +178,29 @@ def test_optionals_and_entries(
     library: Library, id: str, args: tuple[Value, ...], expected: tuple[str, Value]
 ) -> None:
     assert answer(library, id, args) == expected
+
+
+@pytest.mark.parametrize(
+    ("list_", "kind", "method"),
+    [
+        ("object.x", "*types.Err", "Add"),
+        ("object.n", "types.Null", "Add"),
+        ("object", "*types.baseMap", "Add"),
+        ("object.s", "types.String", "Contains"),
+    ],
+)
+def test_the_counter_of_comparisons_fails_where_there_is_no_list(
+    list_: str, kind: str, method: str
+) -> None:
+    source = f"{list_}.distinct() == [] || true"
+    variables = {"object": {"s": "a", "n": None}}
+    problem = f"{kind} is not traits.Lister: missing method {method}"
+    with pytest.raises(CelError) as failure:
+        compile_expression(source, ENVIRONMENTS["vpol"]).evaluate(variables)
+    assert str(failure.value) == f"internal error: interface conversion: {problem}"
+    assert compile_expression(source, ENVIRONMENTS["gpol"]).evaluate(variables) is True
+
+
+def test_a_replacement_that_never_happens_reads_no_pattern() -> None:
+    program = compile_expression("regex.replace('a', '(', 'b', 0)", ENVIRONMENTS["vpol"])
+    assert program.evaluate({}) == "a"

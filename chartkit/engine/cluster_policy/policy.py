@@ -52,7 +52,10 @@ class Subject(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ResourceFilter:
-    """One block of a match or exclude: everything that it names must hold."""
+    """One block of a match or exclude: everything that it names must hold.
+
+    has_user: whether it has a list of conditions on the user, even an empty one.
+    """
 
     kinds: tuple[str, ...] = ()
     name: str = ""
@@ -65,11 +68,7 @@ class ResourceFilter:
     roles: tuple[str, ...] = ()
     cluster_roles: tuple[str, ...] = ()
     subjects: tuple[Subject, ...] = ()
-
-    @property
-    def has_user(self) -> bool:
-        """Report whether it has conditions on the user."""
-        return bool(self.roles or self.cluster_roles or self.subjects)
+    has_user: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -274,6 +273,7 @@ def _filter(body: Body) -> ResourceFilter:
             Subject(subject["kind"], subject["name"], subject.get("namespace") or "")
             for subject in body.get("subjects") or ()
         ),
+        has_user=any(body.get(key) is not None for key in ("roles", "clusterRoles", "subjects")),
     )
 
 

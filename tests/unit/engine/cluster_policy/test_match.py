@@ -142,6 +142,7 @@ ALICE = User("alice", groups=("dev",), roles=("default:editor",), cluster_roles=
         ({"roles": ["default:editor"]}, True),
         ({"roles": ["default:*"]}, False),
         ({"clusterRoles": ["view", "admin"]}, True),
+        ({"clusterRoles": []}, True),
         ({"subjects": [{"kind": "User", "name": "ali*"}]}, True),
         ({"subjects": [{"kind": "Group", "name": "dev"}]}, True),
         ({"subjects": [{"kind": "Group", "name": "ops"}]}, False),

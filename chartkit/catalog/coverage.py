@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import textwrap
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from itertools import groupby
@@ -14,7 +14,7 @@ from typing import Final
 
 from chartkit.catalog.entries import libraries, read_catalogue
 from chartkit.catalog.markdown import cell_code, link, prose
-from chartkit.catalog.model import Entry, Kind
+from chartkit.catalog.model import Kind
 from chartkit.catalog.standards import CoverageLevel, Standard, StandardControl
 from chartkit.charts.policies.chart import read_libraries
 from chartkit.errors import InputError
@@ -113,29 +113,25 @@ def coverage(standard: Standard, project: Project | None = None) -> Coverage:
     if project is not None:
         entries = read_catalogue(libraries(project.root)).entries
         for name in project.environments:
-            in_force[name] = _in_force(project, name, library, entries)
+            # The state of each policy that an environment switches on
+            environment = project.environments[name]
+            refusing = {
+                (Path(entry.file).parent.resolve(), entry.name)
+                for entry in entries
+                if _REFUSING.intersection(entry.kinds)
+            }
+            states: dict[_Key, tuple[State, bool]] = {}
+            for policy in resolve_environment(environment, library, project.root).policies.values():
+                if not policy.enabled:
+                    continue
+                state = State.ON
+                if _key(policy.policy) in refusing:
+                    action = policy.action or environment.action
+                    state = State.ENFORCE if action is Action.ENFORCE else State.AUDIT
+                states[_key(policy.policy)] = state, bool(policy.exclude)
+            in_force[name] = states
     covers = tuple(_cover(control, library, in_force) for control in standard.controls)
     return Coverage(standard, tuple(in_force), covers)
-
-
-def _in_force(project: Project, name: str, library: Library, entries: Iterable[Entry]) -> _InForce:
-    """The state of each policy that an environment switches on."""
-    environment = project.environments[name]
-    refusing = {
-        (Path(entry.file).parent.resolve(), entry.name)
-        for entry in entries
-        if _REFUSING.intersection(entry.kinds)
-    }
-    states: dict[_Key, tuple[State, bool]] = {}
-    for policy in resolve_environment(environment, library, project.root).policies.values():
-        if not policy.enabled:
-            continue
-        state = State.ON
-        if _key(policy.policy) in refusing:
-            action = policy.action or environment.action
-            state = State.ENFORCE if action is Action.ENFORCE else State.AUDIT
-        states[_key(policy.policy)] = state, bool(policy.exclude)
-    return states
 
 
 def _key(policy: LibraryPolicy) -> _Key:

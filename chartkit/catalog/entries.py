@@ -293,17 +293,13 @@ def read_catalogue(found: Sequence[LibraryFolder]) -> Catalogue:
         entries.extend(indexed.entries)
         problems.extend(indexed.problems)
         if library.vendored:
-            problems.extend(_changed(library.root, indexed.digests))
+            # Files that were looked at and are not as the lock file has them
+            locked = read_lock(library.root).files
+            for name, digest in indexed.digests.items():
+                if locked.get(name) != digest:
+                    what = "was changed since it was" if name in locked else "was not"
+                    problems.append(f"{library.root / name}: {what} vendored")
     return Catalogue(tuple(entries), tuple(problems))
-
-
-def _changed(root: Path, digests: Mapping[str, str]) -> Iterator[str]:
-    """Files that were looked at and are not as the lock file has them."""
-    locked = read_lock(root).files
-    for name, digest in digests.items():
-        if locked.get(name) != digest:
-            what = "was changed since it was" if name in locked else "was not"
-            yield f"{root / name}: {what} vendored"
 
 
 @dataclass(frozen=True, slots=True)

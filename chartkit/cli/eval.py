@@ -118,11 +118,15 @@ def cel(
     Exits 1 if the expression does not compile or has no value.
     """
     from chartkit.engine.cel import CelCompileError, CelError, compile_expression
-    from chartkit.engine.cel.environments import declaring
+    from chartkit.engine.cel.environments import ENVIRONMENTS, declaring
     from chartkit.engine.cel.explain import listing
     from chartkit.engine.cel.notation import notation
 
-    environment = _environment(name)
+    if name not in ENVIRONMENTS:
+        raise click.UsageError(
+            f"there is no environment '{name}'; known: {', '.join(ENVIRONMENTS)}"
+        )
+    environment = ENVIRONMENTS[name]
     if listed:
         show_text(listing(environment))
         return
@@ -139,7 +143,16 @@ def cel(
     variables = _variables(name, source, settings)
     try:
         program = compile_expression(text, declaring(environment, variables))
-        _warn(program, variables.get("object"))
+        # Print a warning for each field that the object's kind does not have
+        body = variables.get("object")
+        from chartkit.engine.cel.shapes import misspelt
+        from chartkit.engine.kubernetes.kinds import kind_of
+        from chartkit.model import Resource
+
+        if isinstance(body, dict) and isinstance(body.get("kind"), str):
+            for issues in misspelt(program, [kind_of(Resource(body))]):
+                for diagnostic in issues.diagnostics():
+                    click.echo(str(diagnostic), err=True)
         if explained:
             click.echo(_explanation(program, variables), nl=False)
         click.echo(notation(program.evaluate(variables), lines=True))
@@ -179,16 +192,6 @@ def _formatted(text: str, file: str, environment: Environment) -> str:
         raise SystemExit(2) from error
 
 
-def _environment(name: str) -> Environment:
-    from chartkit.engine.cel.environments import ENVIRONMENTS
-
-    if name not in ENVIRONMENTS:
-        raise click.UsageError(
-            f"there is no environment '{name}'; known: {', '.join(ENVIRONMENTS)}"
-        )
-    return ENVIRONMENTS[name]
-
-
 def _variables(name: str, source: str | None, settings: Sequence[str]) -> dict[str, Json]:
     """Return the variables that the input and the options bind; raise InputError."""
     variables: dict[str, Json] = {}
@@ -213,19 +216,6 @@ def _variable(setting: str) -> tuple[str, Json]:
     if not sign or not name.isidentifier():
         raise InputError(f"--var takes NAME=VALUE, not '{setting}'")
     return name, _read(text[1:]) if text.startswith("@") else parse_yaml(text)
-
-
-def _warn(program: Program, body: Json) -> None:
-    """Print a warning for each field that the object's kind does not have."""
-    from chartkit.engine.cel.shapes import misspelt
-    from chartkit.engine.kubernetes.kinds import kind_of
-    from chartkit.model import Resource
-
-    if not isinstance(body, dict) or not isinstance(body.get("kind"), str):
-        return
-    for issues in misspelt(program, [kind_of(Resource(body))]):
-        for diagnostic in issues.diagnostics():
-            click.echo(str(diagnostic), err=True)
 
 
 def _explanation(program: Program, variables: Mapping[str, Json]) -> str:

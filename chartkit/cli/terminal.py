@@ -65,7 +65,20 @@ class _Guarded:
         self._width = width
 
     def write(self, text: str) -> int:
-        plain = self._plain(self._folded(text))
+        if self._width is None or len(text) <= self._width:
+            folded = text
+        else:
+            from chartkit.report.text.layout import fold
+
+            folded = fold(text, self._width)
+        if not self._colours or "\x1b" not in folded:
+            plain = escape_controls(folded)
+        else:
+            parts = _COLOUR.split(folded)
+            codes = [*_COLOUR.findall(folded), ""]
+            plain = "".join(
+                escape_controls(part) + code for part, code in zip(parts, codes, strict=True)
+            )
         for start in range(0, len(plain), _PIECE):
             self.unguarded.write(plain[start : start + _PIECE])
         return len(text)
@@ -73,22 +86,6 @@ class _Guarded:
     def writelines(self, lines: Iterable[str]) -> None:
         for line in lines:
             self.write(line)
-
-    def _folded(self, text: str) -> str:
-        if self._width is None or len(text) <= self._width:
-            return text
-        from chartkit.report.text.layout import fold
-
-        return fold(text, self._width)
-
-    def _plain(self, text: str) -> str:
-        if not self._colours or "\x1b" not in text:
-            return escape_controls(text)
-        parts = _COLOUR.split(text)
-        codes = [*_COLOUR.findall(text), ""]
-        return "".join(
-            escape_controls(part) + code for part, code in zip(parts, codes, strict=True)
-        )
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.unguarded, name)

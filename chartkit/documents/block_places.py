@@ -90,7 +90,11 @@ class BlockPlaces:
         node, reached = self._root, 0
         if self._items and len(path) > 1 and path[0] == "items":
             # What is not an item of the List is below none of its other lines, either.
-            item = self._item(path[1])
+            step = path[1]
+            items = self._known_items
+            if step not in items:
+                items[step] = self._numbered(step)
+            item = items[step]
             node, reached = (node, 0) if item is None else (item, 2)
             path = path[:1] if item is None else path[2:]
         for step in path:
@@ -115,13 +119,6 @@ class BlockPlaces:
             child = _member(text, above, step)
         node.below[step] = child
         return child
-
-    def _item(self, step: str) -> _Node | None:
-        """Return an item of a List."""
-        items = self._known_items
-        if step not in items:
-            items[step] = self._numbered(step)
-        return items[step]
 
     def _numbered(self, step: str) -> _Node | None:
         number = item_number(step)

@@ -91,19 +91,16 @@ def _by_parts(text: str, file: str) -> Iterator[BuiltDocument]:
         except _UnusualError:
             for document in build_documents(part, file):
                 if document.body is not None:
-                    yield _moved(document, start, line - 1)
+                    lines = line - 1
+                    moved = BuiltDocument(
+                        document.body,
+                        _later(document.content, start, lines),
+                        document.start + start,
+                        document.end + start,
+                        [_later(item, start, lines) for item in document.items],
+                    )
+                    yield moved
         line += part.count("\n")
-
-
-def _moved(document: BuiltDocument, offset: int, lines: int) -> BuiltDocument:
-    """Return a document of a part of a text as one of the whole text."""
-    return BuiltDocument(
-        document.body,
-        _later(document.content, offset, lines),
-        document.start + offset,
-        document.end + offset,
-        [_later(item, offset, lines) for item in document.items],
-    )
 
 
 def _later(start: Start, offset: int, lines: int) -> Start:
@@ -196,7 +193,22 @@ class _Reader:
         """Return the value of a text after a key or dash in a column; raise `_UnusualError`."""
         first = text[0]
         if first in "|>":
-            return _block(text, column)
+            head, *lines = text.split("\n")
+            if not lines:
+                raise _UnusualError
+            indent = len(lines[0]) - len(lines[0].lstrip(" "))
+            if indent <= column or len(lines[0]) == indent:
+                raise _UnusualError
+            blank = " " * indent
+            if any(line[:indent] != blank[: len(line)] for line in lines):
+                raise _UnusualError
+            is_folded = head[0] == ">"
+            value = "\n".join([line[indent:] for line in lines]).rstrip("\n")
+            if is_folded:
+                if "\n " in value or value[0] == " ":
+                    raise _UnusualError
+                value = _BREAKS.sub(_folded, value)
+            return value if "-" in head else f"{value}\n"
         bare = _COMMENT.sub("", text) if "#" in text and first not in _QUOTES else text
         bare = bare.rstrip(" ")
         if bare in _EMPTY:
@@ -277,26 +289,6 @@ def _quoted(text: str) -> str:
         return text[1:-1].replace("''", "'")
     value: str = json.loads(text) if "\\" in text else text[1:-1]
     return value
-
-
-def _block(text: str, column: int) -> str:
-    """Return the value of a text of several lines below a key or dash in a column."""
-    head, *lines = text.split("\n")
-    if not lines:
-        raise _UnusualError
-    indent = len(lines[0]) - len(lines[0].lstrip(" "))
-    if indent <= column or len(lines[0]) == indent:
-        raise _UnusualError
-    blank = " " * indent
-    if any(line[:indent] != blank[: len(line)] for line in lines):
-        raise _UnusualError
-    is_folded = head[0] == ">"
-    value = "\n".join([line[indent:] for line in lines]).rstrip("\n")
-    if is_folded:
-        if "\n " in value or value[0] == " ":
-            raise _UnusualError
-        value = _BREAKS.sub(_folded, value)
-    return value if "-" in head else f"{value}\n"
 
 
 def _folded(breaks: re.Match[str]) -> str:

@@ -190,20 +190,18 @@ class JsonFinder:
         number = item_number(path[1]) if len(path) > 1 and path[0] == _ITEMS else None
         if number is not None:
             if self._items is None:
-                self._items = list(self._list_items())
+                items: list[Start] = []
+                _, array = self._members(self._root.offset).get(_ITEMS, (0, self._root.offset))
+                if self._text[array] == "[":
+                    before = self._root
+                    for at, _ in _array_items(self._text, array):
+                        before = self._start(before, at)
+                        items.append(before)
+                self._items = items
             if number < len(self._items):
                 item = self._items[number]
                 return item, 2, item.offset
         return self._root, 0, None
-
-    def _list_items(self) -> Iterator[Start]:
-        _, array = self._members(self._root.offset).get(_ITEMS, (0, self._root.offset))
-        if self._text[array] != "[":
-            return
-        before = self._root
-        for at, _ in _array_items(self._text, array):
-            before = self._start(before, at)
-            yield before
 
     def _start(self, before: Start, at: int) -> Start:
         """Return the place of an offset after a known one."""
@@ -285,23 +283,19 @@ def _characters(raw: str, style: str) -> Iterator[tuple[int, str]]:
             yield at, raw[at]
             at += 2 if raw.startswith("''", at) else 1
     elif style == '"':
-        yield from _unescaped(raw)
+        at = 1
+        while at < len(raw) - 1:
+            if raw[at] != "\\":
+                yield at, raw[at]
+                at += 1
+                continue
+            letter = raw[at + 1]
+            width = _WIDTHS.get(letter, 0)
+            digits = raw[at + 2 : at + 2 + width]
+            yield at, chr(int(digits, 16)) if width else _ESCAPES.get(letter, letter)
+            at += 2 + width
     else:
         yield from enumerate(raw)
-
-
-def _unescaped(raw: str) -> Iterator[tuple[int, str]]:
-    at = 1
-    while at < len(raw) - 1:
-        if raw[at] != "\\":
-            yield at, raw[at]
-            at += 1
-            continue
-        letter = raw[at + 1]
-        width = _WIDTHS.get(letter, 0)
-        digits = raw[at + 2 : at + 2 + width]
-        yield at, chr(int(digits, 16)) if width else _ESCAPES.get(letter, letter)
-        at += 2 + width
 
 
 class Above:

@@ -173,7 +173,17 @@ class Builder:
                 self.anchors[event.anchor] = (value, 1)
             return value
         if kind is AliasEvent:
-            return self._alias(event)
+            if event.anchor not in self.anchors:
+                raise self.error(f"unknown alias '*{event.anchor}'", event)
+            anchored = self.anchors[event.anchor]
+            if anchored is None:
+                raise self.error(f"anchor '&{event.anchor}' contains itself", event)
+            value, weight = anchored
+            self.nodes += weight
+            self.aliased += weight
+            if self.aliased > MAX_ALIASED:
+                raise self.error(f"its aliases expand to more than {MAX_ALIASED} values", event)
+            return value
         self.depth += 1
         if self.depth > MAX_DEPTH:
             raise self.error(f"is nested deeper than {MAX_DEPTH} levels", event)
@@ -231,19 +241,6 @@ class Builder:
             for key, value in source.items():
                 members.setdefault(key, value)
 
-    def _alias(self, event: Any) -> Any:
-        if event.anchor not in self.anchors:
-            raise self.error(f"unknown alias '*{event.anchor}'", event)
-        anchored = self.anchors[event.anchor]
-        if anchored is None:
-            raise self.error(f"anchor '&{event.anchor}' contains itself", event)
-        value, weight = anchored
-        self.nodes += weight
-        self.aliased += weight
-        if self.aliased > MAX_ALIASED:
-            raise self.error(f"its aliases expand to more than {MAX_ALIASED} values", event)
-        return value
-
     def _binary(self, event: Any) -> str:
         try:
             return base64.b64decode("".join(event.value.split()), validate=True).decode("utf-8")
@@ -299,10 +296,8 @@ def resolve_plain(text: str) -> Any:
         return _WORDS[text]
     if text[0] not in _NUMBER_START:
         return text
-    return None if _NOT_FINITE.fullmatch(text) else _number(text)
-
-
-def _number(text: str) -> int | float | str:
+    if _NOT_FINITE.fullmatch(text):
+        return None
     digits = text.replace("_", "")
     integer = _integer(digits)
     if integer is not None:

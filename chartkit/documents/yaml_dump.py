@@ -97,7 +97,12 @@ def dump_text(text: str, indent: int = 0) -> str:
         return text
     is_quoted = _does_something(text)
     if not is_quoted and _ONE_LINE.fullmatch(text):
-        return text if _is_plain(text) else "'" + text.replace("'", "''") + "'"
+        if _NOT_PLAIN.match(text) or text == "<<" or not isinstance(resolve_plain(text), str):
+            is_plain = False
+        else:
+            resolvers = yaml.CSafeDumper.yaml_implicit_resolvers.get(text[0], ())
+            is_plain = not any(pattern.match(text) for _, pattern in resolvers)
+        return text if is_plain else "'" + text.replace("'", "''") + "'"
     if not is_quoted and _BLOCK.fullmatch(text) and " \n" not in text:
         kept = text.rstrip("\n")
         ends = len(text) - len(kept)
@@ -107,13 +112,6 @@ def dump_text(text: str, indent: int = 0) -> str:
         return f"|{chomping}\n{indented}" + "\n" * (ends - 1)
     written = dump_yaml({"": text, "end": 0}).removeprefix("'': ").partition("\nend: 0\n")[0]
     return written.replace("\n  ", "\n  " + " " * indent)
-
-
-def _is_plain(text: str) -> bool:
-    if _NOT_PLAIN.match(text) or text == "<<" or not isinstance(resolve_plain(text), str):
-        return False
-    resolvers = yaml.CSafeDumper.yaml_implicit_resolvers.get(text[0], ())
-    return not any(pattern.match(text) for _, pattern in resolvers)
 
 
 def dump_yaml(document: Json, flow_leaves: bool = False) -> str:

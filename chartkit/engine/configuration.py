@@ -147,7 +147,11 @@ class Configuration:
                 yield Reason(OBJECT_SELECTOR, selector_text(part))
         attributes = Attributes(Request(resource, namespace_labels=namespace_labels or {}))
         for name, condition in self.conditions:
-            if not _holds(condition, attributes):
+            try:
+                holds = condition.hold(attributes)
+            except EvaluationError:
+                holds = True  # It needs to know the user; what is not certain is sent.
+            if not holds:
                 yield Reason(MATCH_CONDITIONS, name)
 
     def unsent_with_pods(
@@ -227,10 +231,3 @@ def _selector(body: Json) -> LabelSelector | None:
         return read_selector(body)
     except (AttributeError, KeyError, TypeError):
         return None
-
-
-def _holds(condition: WebhookConditions, attributes: Attributes) -> bool:
-    try:
-        return condition.hold(attributes)
-    except EvaluationError:
-        return True  # It needs to know the user; what is not certain is sent.

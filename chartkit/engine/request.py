@@ -196,7 +196,14 @@ class Run:
     def record(self, result: RuleResult, scored: bool, results: list[RuleResult]) -> RuleResult:
         """Add a result as Kyverno reports it; an object that it patched goes on to the next."""
         if result.patched:
-            result = _sized(result)
+            # The result of a mutation; an error for an object that no API server takes.
+            try:
+                check_object(result.patched, "the mutated object")
+            except BudgetError as error:
+                patched: Body | None = None if result.kind else {}
+                result = replace(
+                    result, status=Status.ERROR, message=error.message, patched=patched
+                )
         if not scored:
             self._unscored.add(result.policy_id)
         if result.properties or not scored:
@@ -231,16 +238,6 @@ class Run:
         self.request = replace(self.request, resource=marked, unmarked=self.unmarked)
         for view in self._views.values():
             view.changed()
-
-
-def _sized(result: RuleResult) -> RuleResult:
-    """Return the result of a mutation; an error for an object that no API server takes."""
-    try:
-        check_object(result.patched, "the mutated object")
-    except BudgetError as error:
-        patched: Body | None = None if result.kind else {}
-        return replace(result, status=Status.ERROR, message=error.message, patched=patched)
-    return result
 
 
 def _reported(result: RuleResult, scored: bool) -> RuleResult:

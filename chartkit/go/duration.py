@@ -47,7 +47,25 @@ def parse_duration(text: str) -> int:
         match = _PART.match(rest, position)
         if match is None or not (match[1] or match[3]):
             raise DurationError(f"time: invalid duration {quote_ascii(text)}")
-        total += _part(match, text)
+        whole, fraction, unit_name = match[1], match[3] or "", match[4]
+        significant = whole.lstrip("0")
+        value = int(significant or "0") if len(significant) < 20 else _LIMIT + 1
+        if value > _LIMIT:
+            raise DurationError(f"time: invalid duration {quote_ascii(text)}")
+        if not unit_name:
+            raise DurationError(f"time: missing unit in duration {quote_ascii(text)}")
+        unit = _UNITS.get(unit_name)
+        if unit is None:
+            named = f"{quote_ascii(unit_name)} in duration {quote_ascii(text)}"
+            raise DurationError(f"time: unknown unit {named}")
+        value *= unit
+        if fraction:
+            digits, scale = _leading_fraction(fraction)
+            # Go multiplies as float64, so the last nanoseconds of a long fraction depend on it.
+            value += int(float(digits) * (float(unit) / scale))
+        if value > _LIMIT:
+            raise DurationError(f"time: invalid duration {quote_ascii(text)}")
+        total += value
         if total > _LIMIT:
             raise DurationError(f"time: invalid duration {quote_ascii(text)}")
         position = match.end()
@@ -60,28 +78,6 @@ def parse_duration(text: str) -> int:
 
 duration_or_none = lru_cache(maxsize=4096)(or_none(parse_duration))
 """The nanoseconds of a duration; None for an invalid text."""
-
-
-def _part(match: re.Match[str], text: str) -> int:
-    whole, fraction, unit_name = match[1], match[3] or "", match[4]
-    significant = whole.lstrip("0")
-    value = int(significant or "0") if len(significant) < 20 else _LIMIT + 1
-    if value > _LIMIT:
-        raise DurationError(f"time: invalid duration {quote_ascii(text)}")
-    if not unit_name:
-        raise DurationError(f"time: missing unit in duration {quote_ascii(text)}")
-    unit = _UNITS.get(unit_name)
-    if unit is None:
-        named = f"{quote_ascii(unit_name)} in duration {quote_ascii(text)}"
-        raise DurationError(f"time: unknown unit {named}")
-    value *= unit
-    if fraction:
-        digits, scale = _leading_fraction(fraction)
-        # Go multiplies as float64, so the last nanoseconds of a long fraction depend on it.
-        value += int(float(digits) * (float(unit) / scale))
-    if value > _LIMIT:
-        raise DurationError(f"time: invalid duration {quote_ascii(text)}")
-    return value
 
 
 def _leading_fraction(digits: str) -> tuple[int, float]:

@@ -153,9 +153,23 @@ class _Scanner:
         elif first == ord('"'):
             self._string()
         elif first in b"-0123456789":
-            self._number()
+            if self._peek() == ord("-"):
+                self._at += 1
+            if self._peek() == ord("0"):
+                self._at += 1
+            else:
+                self._digits("in numeric literal")
+            if self._next_in(b"."):
+                self._digits("after decimal point in numeric literal")
+            if self._next_in(b"eE"):
+                self._next_in(b"+-")
+                self._digits("in exponent of numeric literal")
         elif first in _LITERALS:
-            self._literal(_LITERALS[first])
+            word = _LITERALS[first]
+            for expected in word:
+                if self._peek() != expected:
+                    self._fail(f"in literal {word.decode()} (expecting '{chr(expected)}')")
+                self._at += 1
         else:
             self._fail(context)
 
@@ -210,19 +224,6 @@ class _Scanner:
                 if self._peek() not in b"0123456789abcdefABCDEF":
                     self._fail("in \\u hexadecimal character escape")
 
-    def _number(self) -> None:
-        if self._peek() == ord("-"):
-            self._at += 1
-        if self._peek() == ord("0"):
-            self._at += 1
-        else:
-            self._digits("in numeric literal")
-        if self._next_in(b"."):
-            self._digits("after decimal point in numeric literal")
-        if self._next_in(b"eE"):
-            self._next_in(b"+-")
-            self._digits("in exponent of numeric literal")
-
     def _next_in(self, wanted: bytes) -> bool:
         is_next = self._at < len(self._bytes) and self._bytes[self._at] in wanted
         self._at += is_next
@@ -233,12 +234,6 @@ class _Scanner:
             self._fail(context)
         while self._next_in(b"0123456789"):
             pass
-
-    def _literal(self, word: bytes) -> None:
-        for expected in word:
-            if self._peek() != expected:
-                self._fail(f"in literal {word.decode()} (expecting '{chr(expected)}')")
-            self._at += 1
 
 
 def yaml_problem(text: str) -> str | None:
@@ -265,12 +260,10 @@ def yaml_problem(text: str) -> str | None:
     if unsupported:
         return f"json: unsupported value: {unsupported}"
     # Written out, aliases could make a text of any length.
-    return None if has_alias else _key_problem(text)
-
-
-def _key_problem(text: str) -> str | None:
-    """Return the message about the first key that JSON cannot hold: lists and objects are
-    refused when they are read, null when the document is written as JSON."""
+    # The message about the first key that JSON cannot hold: lists and objects are refused when they
+    # are read, null when the document is written as JSON.
+    if has_alias:
+        return None
     try:
         root = compose(text, Loader=CSafeLoader)
     except YAMLError:

@@ -96,7 +96,9 @@ class _Reader:
         while self._peek() == "|":
             self._at += 1
             choices.append(self._sequence())
-        return choices[0] if len(choices) == 1 else _any_of(choices)
+        if len(choices) == 1:
+            return choices[0]
+        return lambda source: choices[source.below(len(choices))](source)
 
     def _sequence(self) -> _Generator:
         parts: list[_Generator] = []
@@ -111,7 +113,23 @@ class _Reader:
             self._at += 1
             return inner
         if character == "[":
-            return _one_of(self._bracket())
+            negated = self._peek() == "^"
+            self._at += negated
+            ranges: list[_Range] = []
+            first = True
+            while first or self._peek() != "]":
+                first = False
+                if self._pattern.startswith("[:", self._at):
+                    ranges += self._named_class()
+                    continue
+                low = self._class_character()
+                high = low
+                if self._peek() == "-" and self._pattern[self._at + 1 : self._at + 2] != "]":
+                    self._at += 1
+                    high = self._class_character()
+                ranges.append((ord(low), ord(high)))
+            self._at += 1
+            return _one_of(_complement([*ranges, (10, 10)]) if negated else ranges)
         if character == ".":
             return _one_of([(1, 9), (11, _LAST)])
         if character in ("^", "$"):
@@ -159,25 +177,6 @@ class _Reader:
             return int(least), int(least)
         return int(least), int(most) if most else max(UNBOUNDED, int(least))
 
-    def _bracket(self) -> list[_Range]:
-        negated = self._peek() == "^"
-        self._at += negated
-        ranges: list[_Range] = []
-        first = True
-        while first or self._peek() != "]":
-            first = False
-            if self._pattern.startswith("[:", self._at):
-                ranges += self._named_class()
-                continue
-            low = self._class_character()
-            high = low
-            if self._peek() == "-" and self._pattern[self._at + 1 : self._at + 2] != "]":
-                self._at += 1
-                high = self._class_character()
-            ranges.append((ord(low), ord(high)))
-        self._at += 1
-        return _complement([*ranges, (10, 10)]) if negated else ranges
-
     def _class_character(self) -> str:
         character = self._next()
         return self._escape() if character == "\\" else character
@@ -191,10 +190,6 @@ class _Reader:
         ends = [(text[at], text[at + step - 1]) for at in range(0, len(text), step)]
         ranges = [(ord(low), ord(high)) for low, high in ends]
         return _complement(ranges) if name.startswith("^") else ranges
-
-
-def _any_of(choices: list[_Generator]) -> _Generator:
-    return lambda source: choices[source.below(len(choices))](source)
 
 
 def _repeat(atom: _Generator, least: int, most: int) -> _Generator:

@@ -119,19 +119,15 @@ def parse_float(text: str) -> float:
     if _DECIMAL.match(plain):
         number = float(plain)
     elif _HEX.match(plain):
-        number = _hex(plain)
+        try:
+            number = float.fromhex(plain)
+        except OverflowError:
+            number = math.inf
     else:
         raise NumberError(f"strconv.ParseFloat: parsing {quote(text)}: invalid syntax")
     if math.isinf(number):
         raise NumberError(f"strconv.ParseFloat: parsing {quote(text)}: value out of range")
     return number
-
-
-def _hex(text: str) -> float:
-    try:
-        return float.fromhex(text)
-    except OverflowError:
-        return math.inf
 
 
 def _without_underscores(text: str) -> str | None:

@@ -103,7 +103,15 @@ class GoTypes:
         if entry in _READERS:
             return _READERS[entry]
         if entry.startswith("[]"):
-            return _list_of(self._decoder(entry.removeprefix("[]")), shown)
+            decode_one = self._decoder(entry.removeprefix("[]"))
+
+            def decode_list(value: Json, state: _State) -> list[Json]:
+                if not isinstance(value, list):
+                    state.mistyped(value, shown)
+                    return []
+                return [decode_one(item, state) for item in value]
+
+            return decode_list
         if entry.startswith(_MAP):
             return _map_of(self._decoder(entry.removeprefix(_MAP)), shown)
         if "=" in entry:
@@ -164,16 +172,6 @@ def _shown(entry: str) -> str:
 
 def _folded(name: str) -> str:
     return name.replace("\u017f", "s").replace("\u212a", "k").lower()
-
-
-def _list_of(decode_one: Decoder, shown: str) -> Decoder:
-    def decode_list(value: Json, state: _State) -> list[Json]:
-        if not isinstance(value, list):
-            state.mistyped(value, shown)
-            return []
-        return [decode_one(item, state) for item in value]
-
-    return decode_list
 
 
 def _map_of(decode_one: Decoder, shown: str) -> Decoder:

@@ -64,7 +64,17 @@ class Url:
         if self.opaque:
             parts.append(self.opaque)
         else:
-            parts.append(self._written_authority())
+            if not (self.has_authority or self.authority or self.user):
+                written_authority = ""
+            else:
+                text = "//" if self.authority or self.path or self.user else ""
+                if self.user is not None:
+                    name, password = self.user
+                    text += _escape(name, _USER)
+                    text += "" if password is None else ":" + _escape(password, _USER)
+                    text += "@"
+                written_authority = text + _escape(self.authority, _HOST)
+            parts.append(written_authority)
             path = _written(self.path, self.written_path, _PATH)
             if self.authority and path and path[0] != "/":
                 parts.append("/")
@@ -76,17 +86,6 @@ class Url:
         if self.fragment:
             parts.append("#" + _written(self.fragment, self.written_fragment, _FRAGMENT))
         return _text("".join(parts))
-
-    def _written_authority(self) -> str:
-        if not (self.has_authority or self.authority or self.user):
-            return ""
-        text = "//" if self.authority or self.path or self.user else ""
-        if self.user is not None:
-            name, password = self.user
-            text += _escape(name, _USER)
-            text += "" if password is None else ":" + _escape(password, _USER)
-            text += "@"
-        return text + _escape(self.authority, _HOST)
 
     @property
     def host(self) -> str:
@@ -172,7 +171,13 @@ def _parse(url: str, fragment: str, *, strict: bool) -> Url:
         raise UrlError("empty url")
     if url == "*":
         return _complete(Url(path="*", written_path="*"), fragment)
-    scheme, rest = _split_scheme(url)
+    match = _SCHEME.match(url)
+    if match is None:
+        scheme, rest = "", url
+    else:
+        if not match[1]:
+            raise UrlError("missing protocol scheme")
+        scheme, rest = match[1].lower(), url[match.end() :]
     has_query = rest.endswith("?") and rest.count("?") == 1
     rest, _, query = rest.partition("?")
     if not rest.startswith("/"):
@@ -212,15 +217,6 @@ def _complete(url: Url, fragment: str) -> Url:
     except UrlError as error:
         raise _FragmentError(str(error)) from None
     return replace(url, fragment=decoded, written_fragment=fragment)
-
-
-def _split_scheme(url: str) -> tuple[str, str]:
-    match = _SCHEME.match(url)
-    if match is None:
-        return "", url
-    if not match[1]:
-        raise UrlError("missing protocol scheme")
-    return match[1].lower(), url[match.end() :]
 
 
 def _authority(scheme: str, authority: str) -> tuple[tuple[str, str | None] | None, str]:
@@ -354,18 +350,16 @@ def parse_address(text: str) -> tuple[IPv4Address | IPv6Address, str]:
 
 def address_problem(text: str) -> str:
     """The message for a text that `ipaddress` refuses."""
-    message, at = _problem(text)
-    position = f" (at {quote(at)})" if at else ""
-    return f"ParseAddr({quote(text)}): {message}{position}"
-
-
-def _problem(text: str) -> tuple[str, str]:
     kind = next((character for character in text if character in ".:%"), "")
     if kind == ".":
-        return _ipv4_problem(text)
-    if kind == ":":
-        return _ipv6_problem(text)
-    return ("missing IPv6 address" if kind else "unable to parse IP"), ""
+        message, at = _ipv4_problem(text)
+    else:
+        if kind == ":":
+            message, at = _ipv6_problem(text)
+        else:
+            message, at = ("missing IPv6 address" if kind else "unable to parse IP"), ""
+    position = f" (at {quote(at)})" if at else ""
+    return f"ParseAddr({quote(text)}): {message}{position}"
 
 
 def _ipv4_problem(text: str) -> tuple[str, str]:

@@ -154,7 +154,17 @@ def main(library_folder: str, *arguments: str) -> None:
     """Carry out a command; exit with 1 and Helm's message where it fails. Ctrl-C cancels it."""
     die_with_parent(os.getppid())
     sys.path.append(library_folder)
-    given = _parser().parse_args(arguments)
+    parser = argparse.ArgumentParser("helm", allow_abbrev=False)
+    parser.add_argument("command", choices=_COMMANDS)
+    parser.add_argument("operands", nargs="*")
+    for option in ("namespace", "values", "labels", "timeout", "version", "destination", "output"):
+        parser.add_argument(f"--{option}", default="")
+    for option in ("kubeconfig", "kube-context"):
+        parser.add_argument(f"--{option}")
+    flags = ("create-namespace", "take-ownership", "force-conflicts", "reset-values", "no-hooks")
+    for option in (*flags, "ignore-not-found", "plain-http"):
+        parser.add_argument(f"--{option}", action="store_true")
+    given = parser.parse_args(arguments)
     failures: list[str] = []
 
     import helm_python
@@ -173,20 +183,6 @@ def main(library_folder: str, *arguments: str) -> None:
         thread.start()
         thread.join()
     sys.exit(failures[0] if failures else 0)
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser("helm", allow_abbrev=False)
-    parser.add_argument("command", choices=_COMMANDS)
-    parser.add_argument("operands", nargs="*")
-    for option in ("namespace", "values", "labels", "timeout", "version", "destination", "output"):
-        parser.add_argument(f"--{option}", default="")
-    for option in ("kubeconfig", "kube-context"):
-        parser.add_argument(f"--{option}")
-    flags = ("create-namespace", "take-ownership", "force-conflicts", "reset-values", "no-hooks")
-    for option in (*flags, "ignore-not-found", "plain-http"):
-        parser.add_argument(f"--{option}", action="store_true")
-    return parser
 
 
 def _config(library: _Library, given: _Arguments) -> Any:

@@ -112,17 +112,15 @@ def _warning(line: str) -> str:
     if levelled is None:
         return ""
     level, message, more = levelled.groups()
-    text = _unquoted(message) + more
+    # A text without Go's quotes, which differ from JSON's in a few escapes
+    if not message.startswith('"'):
+        unquoted = message
+    else:
+        try:
+            unquoted = str(json.loads(message))
+        except ValueError:
+            unquoted = message[1:-1]
+    text = unquoted + more
     if text.startswith(_MARK):
         return text.removeprefix(_MARK).strip()
     return text.strip() if level == "WARN" else ""
-
-
-def _unquoted(message: str) -> str:
-    """A text without Go's quotes, which differ from JSON's in a few escapes."""
-    if not message.startswith('"'):
-        return message
-    try:
-        return str(json.loads(message))
-    except ValueError:
-        return message[1:-1]

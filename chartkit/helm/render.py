@@ -235,18 +235,15 @@ def _explain(
         if in_values:
             return location, f"Helm cannot run a text of the values: {in_values[1]}", _ESCAPED
         said = f"Helm cannot render the chart: {_PLACE_BEFORE.sub('', message)}"
-        return location, said, _VARIABLE if _is_variable(message) else None
+        called = _UNDEFINED.search(message)
+        if called is None:
+            is_variable = False
+        else:
+            from chartkit.engine.jmespath.functions import FUNCTIONS
+
+            is_variable = called[1] in FUNCTIONS or _GIVEN.fullmatch(called[1]) is not None
+        return location, said, _VARIABLE if is_variable else None
     return Location(str(shown)), f"Helm refuses the chart: {message}", None
-
-
-def _is_variable(message: str) -> bool:
-    """Report whether Helm met an expression of Kyverno's, which it takes for its own."""
-    called = _UNDEFINED.search(message)
-    if called is None:
-        return False
-    from chartkit.engine.jmespath.functions import FUNCTIONS
-
-    return called[1] in FUNCTIONS or _GIVEN.fullmatch(called[1]) is not None
 
 
 def _warning(text: str, shown: Path) -> Diagnostic:

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
-from chartkit.helm.syntax import CLOSE, OPEN, Action, Path, Term, read_action, terms
+from chartkit.helm.syntax import CLOSE, OPEN, Action, Path, read_action, terms
 
 _MARK: Final = " #chartkit:{}:{}"
 _MARKED: Final = re.compile(r" #chartkit:(\d+):(\d+)\b")
@@ -116,7 +116,11 @@ class _Reader:
                 line.reads.append(None)
             elif not action.keyword and not action.declares:
                 line.content = True
-                line.reads.extend(_reads(action.value, dot))
+                for term in terms(action.value):
+                    if isinstance(term, Path):
+                        line.reads.append(_resolved(term, dot))
+                    elif hasattr(term, "fields") and term.fields:
+                        line.reads.append(None)
             position = end
         self._literal(position, len(self._text))
 
@@ -150,14 +154,6 @@ def _inside(action: Action, dot: Dot) -> Dot:
     if action.keyword == "with" and isinstance(action.value, Path):
         return _resolved(action.value, dot)
     return None
-
-
-def _reads(value: Term | None, dot: Dot) -> Iterator[Dot]:
-    for term in terms(value):
-        if isinstance(term, Path):
-            yield _resolved(term, dot)
-        elif hasattr(term, "fields") and term.fields:
-            yield None
 
 
 def _resolved(path: Path, dot: Dot) -> Dot:

@@ -219,7 +219,11 @@ class ChartPlaces:
                 swallowed = set[tuple[int, int]]()
                 rendered: dict[str, _Rendered] = {}
                 for name, originals in self._originals.items():
-                    documents = _documents(texts.get(name, ""))
+                    # The documents of a marked text; none where a mark broke it.
+                    try:
+                        documents: Sequence[Document] = read_text(texts.get(name, ""))
+                    except ChartkitError:
+                        documents = ()
                     swallowed.update(_swallowed(document.body for document in documents))
                     if _same_shapes(originals, documents):
                         rendered[name] = _Rendered(documents, self._origins(texts[name]))
@@ -346,14 +350,6 @@ def _shows(field: Json, value: Json) -> bool:
     if type(field) is type(value):
         return bool(field == value)
     return isinstance(field, str) and not isinstance(value, dict | list) and field == dumps(value)
-
-
-def _documents(text: str) -> Sequence[Document]:
-    """Return the documents of a marked text; none where a mark broke it."""
-    try:
-        return read_text(text)
-    except ChartkitError:
-        return ()
 
 
 def _swallowed(values: Iterable[Json]) -> Iterator[tuple[int, int]]:

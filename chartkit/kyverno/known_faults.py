@@ -178,18 +178,15 @@ def _values(body: Json, path: FieldSteps) -> Iterator[Json]:
     step, *rest = path
     if step == "**":
         yield from _values(body, tuple(rest))
-    members = _members(body)
+    if isinstance(body, dict):
+        members: Sequence[tuple[str, Json]] = tuple(body.items())
+    else:
+        members = [("", member) for member in body] if isinstance(body, list) else ()
     for key, value in members:
         if step == "**":
             yield from _values(value, path)
         elif step == "*" or key == step or (isinstance(step, tuple) and key in step):
             yield from _values(value, tuple(rest))
-
-
-def _members(body: Json) -> Sequence[tuple[str, Json]]:
-    if isinstance(body, dict):
-        return tuple(body.items())
-    return [("", member) for member in body] if isinstance(body, list) else ()
 
 
 def _fault(body: Body) -> KnownFault:

@@ -168,18 +168,16 @@ def _find(
     if not steps:
         yield path, node
     elif steps[0] == "*":
-        for key, item in _items(node):
+        if isinstance(node, dict):
+            items: Iterable[tuple[str | int, Json]] = node.items()
+        else:
+            items = enumerate(node) if isinstance(node, list) else ()
+        for key, item in items:
             yield from _find(item, steps[1:], (*path, key))
     elif isinstance(node, dict):
         value = node.get(steps[0], _ABSENT)
         if value is not _ABSENT:
             yield from _find(value, steps[1:], (*path, steps[0]))
-
-
-def _items(node: Json) -> Iterable[tuple[str | int, Json]]:
-    if isinstance(node, dict):
-        return node.items()
-    return enumerate(node) if isinstance(node, list) else ()
 
 
 def as_json() -> list[Body]:

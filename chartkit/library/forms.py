@@ -60,7 +60,21 @@ def checked_cel(document: Document, policy: FolderPolicy, rules: int) -> Body:
     if body["kind"] == VALIDATING:
         _require_validations(body["spec"], policy, rules, where)
     if extends_to_controllers(body):
-        _require_pod_fields(body["spec"], policy, where)
+        # A policy for Pods is extended by writing its text anew, and that finds not all ways to say
+        # a thing, and no name in a Pod's template
+        for _, text in texts_below(body["spec"]):
+            match = _OWN_FIELD.search(text)
+            if match:
+                message = (
+                    f"policy '{policy.name}' speaks of {match[0]}, which Pods of controllers lack"
+                )
+                hint = "take it out, or match other resources beside Pods: then it is not extended"
+                raise InputError(message, where, hint)
+            match = _BY_INDEX.search(text)
+            if match:
+                message = f"policy '{policy.name}' says '{match[0]}', which controllers do not get"
+                hint = "write object.spec or object.metadata: so it is found when it is extended"
+                raise InputError(message, where, hint)
     return body
 
 
@@ -83,22 +97,6 @@ def _require_validations(spec: Body, policy: FolderPolicy, rules: int, location:
         )
         hint = "write one validation for each rule, in their order: values name rules"
         raise InputError(message, location, hint)
-
-
-def _require_pod_fields(spec: Body, policy: FolderPolicy, location: Location) -> None:
-    """A policy for Pods is extended by writing its text anew, and that finds not all ways to say a
-    thing, and no name in a Pod's template."""
-    for _, text in texts_below(spec):
-        match = _OWN_FIELD.search(text)
-        if match:
-            message = f"policy '{policy.name}' speaks of {match[0]}, which Pods of controllers lack"
-            hint = "take it out, or match other resources beside Pods: then it is not extended"
-            raise InputError(message, location, hint)
-        match = _BY_INDEX.search(text)
-        if match:
-            message = f"policy '{policy.name}' says '{match[0]}', which controllers do not get"
-            hint = "write object.spec or object.metadata: so it is found when it is extended"
-            raise InputError(message, location, hint)
 
 
 def cleans(body: Json) -> bool:

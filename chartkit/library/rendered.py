@@ -200,14 +200,12 @@ def _checked(document: Document, policy: FolderPolicy) -> Body:
         check_cleanup(body, policy, location)
         return body
     rules = mapping_at(body, "spec").get("rules")
-    if not isinstance(rules, list) or not all(_is_rule(rule) for rule in rules):
+    if not isinstance(rules, list) or not all(
+        (isinstance(rule, dict) and isinstance(rule.get("name"), str)) for rule in rules
+    ):
         raise InputError(f"policy '{policy.name}' has no rules, or one without a name", location)
     check_minimum(policy, body)
     return body
-
-
-def _is_rule(rule: Json) -> bool:
-    return isinstance(rule, dict) and isinstance(rule.get("name"), str)
 
 
 def check_minimum(policy: FolderPolicy, body: Body) -> None:

@@ -112,7 +112,12 @@ def render_text(
         undefined = _UNDEFINED.fullmatch(error.message or "")
         hint = None
         if undefined:
-            location = _at_word(location, text, undefined[1])
+            # The place of a word in the line of a place; the place itself where the line lacks the
+            # word, or has it twice.
+            word = undefined[1]
+            line = text.split("\n")[location.line - 1] if location.line else ""
+            starts = [match.start() for match in re.finditer(rf"\b{re.escape(word)}\b", line)]
+            location = replace(location, column=starts[0] + 1) if len(starts) == 1 else location
             hint = suggestion(undefined[1], context)
         raise RenderError(f"template: {error.message}", location, hint) from error
     except InputError as error:
@@ -124,14 +129,6 @@ def render_text(
     except _EXPRESSION as error:
         text = f"template: {type(error).__name__}: {error}"
         raise RenderError(text, Location(file, _line_of(error))) from error
-
-
-def _at_word(location: Location, text: str, word: str) -> Location:
-    """Return the place of a word in the line of a place; the place itself where the line
-    lacks the word, or has it twice."""
-    line = text.split("\n")[location.line - 1] if location.line else ""
-    starts = [match.start() for match in re.finditer(rf"\b{re.escape(word)}\b", line)]
-    return replace(location, column=starts[0] + 1) if len(starts) == 1 else location
 
 
 def _line_of(error: Exception) -> int:

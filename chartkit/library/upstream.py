@@ -196,7 +196,16 @@ class UpstreamLibrary:
         """
         answer = self._answers.get(wanted)
         if answer is None:
-            entries = self._find(wanted)
+            steps = wanted.split("/")
+            near = {folder: None for step in steps[-2:] for folder in self._by_step.get(step, ())}
+            nearby = [policy for folder in near for policy in self._policies(folder)]
+            named = [
+                item for item in nearby if f"/{self.name}/{item.reference}".endswith(f"/{wanted}")
+            ]
+            exact = [item for item in named if item.reference == wanted]
+            if not named and len(steps) == 1:
+                named = list(self._calling_themselves(wanted))
+            entries = exact or named
             for entry in entries:
                 self._require_locked(Path(entry.document.source.file))
             answer = self._answers[wanted] = [_policy(entry, self.name) for entry in entries]
@@ -209,16 +218,6 @@ class UpstreamLibrary:
         if self._locked.get(name) != digest(file.read_bytes()):
             hint = "put it back as it was, or take the policy into a library of your own"
             raise InputError("was changed since it was vendored", Location(str(file)), hint)
-
-    def _find(self, wanted: str) -> list[_Found]:
-        steps = wanted.split("/")
-        near = {folder: None for step in steps[-2:] for folder in self._by_step.get(step, ())}
-        nearby = [policy for folder in near for policy in self._policies(folder)]
-        named = [item for item in nearby if f"/{self.name}/{item.reference}".endswith(f"/{wanted}")]
-        exact = [item for item in named if item.reference == wanted]
-        if not named and len(steps) == 1:
-            named = list(self._calling_themselves(wanted))
-        return exact or named
 
     def has_own_format(self, reference: str) -> bool:
         """Report whether a folder is a policy in chartkit's own format; reference: with the

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import Final
 
-from urllib3 import BaseHTTPResponse, HTTPHeaderDict
+from urllib3 import HTTPHeaderDict
 
 from chartkit.engine.ports import (
     MOST_BYTES,
@@ -143,7 +143,11 @@ class Services:
         with closing(Transport(self._limits, route, trust, proxies=False)) as transport:
             try:
                 with transport.sent(request) as response:
-                    return _read(response)
+                    content, fault = read_body(response, MOST_BYTES)
+                    ending = Ending.WHOLE
+                    if fault is not None:
+                        ending = Ending.TOO_LARGE if fault.fault is Fault.TOO_LARGE else Ending.CUT
+                    return ServiceAnswer(response.status, response.reason or "", content, ending)
             except NetworkError as error:
                 raise self._failure(call, error) from None
 
@@ -195,14 +199,6 @@ def _trust(authorities: str) -> ssl.SSLContext:
         return trust_in(b"".join(certificates(authorities)))
     except (ssl.SSLError, ValueError):
         raise LookupFailed("failed to parse PEM CA bundle") from None
-
-
-def _read(response: BaseHTTPResponse) -> ServiceAnswer:
-    content, fault = read_body(response, MOST_BYTES)
-    ending = Ending.WHOLE
-    if fault is not None:
-        ending = Ending.TOO_LARGE if fault.fault is Fault.TOO_LARGE else Ending.CUT
-    return ServiceAnswer(response.status, response.reason or "", content, ending)
 
 
 def _may_pass(outcome: Outcome) -> bool:

@@ -154,18 +154,15 @@ def _compare(
                 continue
             if isinstance(have, dict) and isinstance(now, dict):
                 todo.append((path, was if isinstance(was, dict) else {}, have, now))
-            elif now is _MISSING and _added_to(was, have):
+            elif now is _MISSING and (
+                isinstance(was, dict) and isinstance(have, dict) and bool(have.keys() - was.keys())
+            ):
                 todo.append((path, was, have, {}))
             elif same(was, have):
                 changes.append(_Change(path, now))
             else:
                 conflicts.append(_Conflict(path, was, have, now))
     return changes, conflicts
-
-
-def _added_to(was: Any, have: Any) -> bool:
-    """Report whether a mapping has keys added by hand, which stay when chartkit's own go."""
-    return isinstance(was, dict) and isinstance(have, dict) and bool(have.keys() - was.keys())
 
 
 def _is_unset(value: Any) -> bool:

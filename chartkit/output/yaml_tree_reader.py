@@ -157,7 +157,10 @@ class _Reader:
     def _fill(self, entry: Entry, slot: _Slot, own_end: int, column: int) -> None:
         """The value of an entry, and the comments below it."""
         first = self._first_line(slot, column)
-        is_alias = slot.is_alias or self._is_merged(slot.node)
+        is_alias = slot.is_alias or (
+            isinstance(slot.node, yaml.MappingNode)
+            and any((key.value == _MERGE for key, _ in slot.node.value))
+        )
         if is_alias and not self._keeps_aliases:
             end = self._content_end(slot)
             entry.value = value_of(slot.data)
@@ -267,11 +270,6 @@ class _Reader:
         first = slot.node if _is_list(slot.node) else slot.node.value[0][0]
         line: int = first.start_mark.line
         return line == slot.line
-
-    def _is_merged(self, node: Any) -> bool:
-        return isinstance(node, yaml.MappingNode) and any(
-            key.value == _MERGE for key, _ in node.value
-        )
 
     def _column_of(self, node: Any) -> int:
         column: int = node.start_mark.column if _is_list(node) else _column(node)

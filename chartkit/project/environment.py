@@ -201,7 +201,8 @@ def _environment(name: str, keys: Keys, root: Path) -> Environment:
         engine=body.get("engine", True),
         engine_values=engine_values,
         high_availability=body.get("highAvailability", False),
-        action=read_action(body) or _default_action(keys.document, group),
+        action=read_action(body)
+        or DEFAULT_ACTIONS.get(_chain(keys.document, group)[-1], Action.AUDIT),
         actions=read_actions(keys),
         policy_type=_policy_type(body) or _policy_type(general),
         profiles=tuple(body.get("profiles", general.get("profiles", DEFAULT_PROFILES))),
@@ -219,12 +220,6 @@ def _environment(name: str, keys: Keys, root: Path) -> Environment:
         release=parse_release(body["kyverno"]),
         accepted=body.get("compatibility", {}).get("accept", ""),
     )
-
-
-def _default_action(document: Document, name: str) -> Action:
-    """Return the action of an environment that names none: the action of the environment that it
-    extends."""
-    return DEFAULT_ACTIONS.get(_chain(document, name)[-1], Action.AUDIT)
 
 
 def _kubernetes(name: str, keys: Keys) -> Version:

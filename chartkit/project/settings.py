@@ -109,17 +109,16 @@ class _Merged:
         elif isinstance(value, dict) and isinstance(before, dict) and _merges(path, value, before):
             below[str(key)] = own = dict(before)
             for name in before:
-                self.places.setdefault((*path, name), (*self._place(path), name))
+                length = next(at for at in range(len(path), -1, -1) if path[:at] in self.places)
+                self.places.setdefault(
+                    (*path, name), (*(*self.places[path[:length]], *path[length:]), name)
+                )
             self.places[path] = place
             self._merge(own, value, path, place)
         else:
             self._forget(below, path)
             below[str(key)] = value
             self.places[path] = place
-
-    def _place(self, path: FieldPath) -> FieldPath:
-        length = next(at for at in range(len(path), -1, -1) if path[:at] in self.places)
-        return (*self.places[path[:length]], *path[length:])
 
     def _forget(self, below: Body, path: FieldPath) -> None:
         below.pop(str(path[-1]), None)

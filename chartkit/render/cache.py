@@ -237,7 +237,12 @@ def cached_result(
     if key is None:
         return render()
     store = Store(_STORE)
-    kept = _read(store.load(key))
+    body = store.load(key)
+    if body is None:
+        kept: RenderResult | None = None
+    else:
+        rows = tuple(map(_row, body["rows"]))
+        kept = RenderResult(rows, body["drift"], is_repeatable=True)
     if kept is not None:
         if not options.get("check"):
             # As one that renders would: another render may be writing.
@@ -331,13 +336,6 @@ def _row_body(row: Row) -> Json:
 def _place(location: Location) -> Json:
     first, lines = (0, ()) if location.places is None else location.places.excerpt(location.line)
     return [location.file, location.line, location.column, location.path, first, list(lines)]
-
-
-def _read(body: Json) -> RenderResult | None:
-    if body is None:
-        return None
-    rows = tuple(map(_row, body["rows"]))
-    return RenderResult(rows, body["drift"], is_repeatable=True)
 
 
 def _row(body: Body) -> Row:

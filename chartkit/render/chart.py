@@ -283,14 +283,13 @@ def part_of(chart: Chart, policies: Collection[LibraryPolicy]) -> Path:
 
 
 def _wanted(chart: Chart, templates: Collection[str]) -> Iterator[str]:
-    others = {name for name in chart.files.tree.files if _is_policy(name)}.difference(templates)
+    others = {
+        name
+        for name in chart.files.tree.files
+        if (name.startswith("templates/") and name.count("/") > 1)
+    }.difference(templates)
     left_out = {SCHEMA_FILE, *_ABOUT_ALL, *others}
     for path in chart.files.folder.rglob("*"):
         name = path.relative_to(chart.files.folder).as_posix()
         if name not in left_out and (path.is_symlink() or not path.is_dir()):
             yield name
-
-
-def _is_policy(name: str) -> bool:
-    """Report whether a file is a policy's template, which is in the folder of a group."""
-    return name.startswith("templates/") and name.count("/") > 1

@@ -144,12 +144,8 @@ class _Shipping:
             self._row(Outcome.FAIL, message, resource.location, hint)
             return
         for body in documents:
-            yield self._of_policy(body, name)
-
-    def _of_policy(self, body: Body, name: str) -> Body:
-        """Return a converted exception under a name of its own, in the version that is served."""
-        metadata = {**body["metadata"], "name": f"{body['metadata']['name']}-{name}"[:253]}
-        return _in_namespace({**body, "apiVersion": self._api_version(), "metadata": metadata})
+            metadata = {**body["metadata"], "name": f"{body['metadata']['name']}-{name}"[:253]}
+            yield _in_namespace({**body, "apiVersion": self._api_version(), "metadata": metadata})
 
     def _cel(self, resource: Resource, names: Sequence[str]) -> Iterator[Body]:
         """Yield an exception of policies.kyverno.io, with every object of its policies."""

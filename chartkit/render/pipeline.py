@@ -18,7 +18,6 @@ from typing import Final
 
 from chartkit.charts.engine import chart as engine_chart
 from chartkit.charts.engine import monitoring
-from chartkit.charts.engine.chart import WebhookTimeout
 from chartkit.charts.engine.values import own_values
 from chartkit.charts.plan import ALLOWED, ENGINE, POLICIES, REPORTER, ChartPlan
 from chartkit.charts.policies import chart as policies_chart
@@ -35,7 +34,7 @@ from chartkit.output import atomic_folder, write
 from chartkit.output.values_merge import Prefer
 from chartkit.output.write import RECORD, Tree
 from chartkit.project.environment import Environment
-from chartkit.project.project import ChartMetadata, Project
+from chartkit.project.project import Project
 from chartkit.project.settings import Workload
 from chartkit.render.access_reviews import webhook_timeouts
 from chartkit.render.cache import cached_rows
@@ -324,7 +323,22 @@ def plan_charts(
     elif with_engine:
         timeouts = webhook_timeouts(project, policies)
         own = {env.name: _own_values(env, shipped.get(env.name)) for env in with_engine}
-        yield _plan_engine(with_engine, timeouts, project.metadata, own)
+        available = {env.name: env.high_availability for env in with_engine}
+        monitored = {env.name: env.monitoring for env in with_engine if env.monitoring}
+        kyverno = {env.name: release for env in with_engine if (release := _installed_release(env))}
+        versions = dict.fromkeys(env.kyverno for env in with_engine)
+        accepted = [env.kubernetes for env in with_engine if env.is_unsupported]
+        plan_engine = engine_chart.plan(
+            available,
+            matrix.kube_version_range(versions, None, with_engine[0].versions, accepted),
+            monitored,
+            timeouts,
+            project.metadata,
+            own,
+            kyverno,
+            {env.name for env in with_engine if env.kubernetes >= engine_chart.SLEEP_SINCE},
+        )
+        yield plan_engine
     yield policies
     if REPORTER in upstream:
         yield vendored.plan(upstream[REPORTER], environments, project.root)
@@ -340,29 +354,6 @@ def plan_values_alone(project: Project, upstream: Mapping[str, Vendored]) -> Ite
     }
     if settings and REPORTER not in upstream:
         yield monitoring.plan(settings)
-
-
-def _plan_engine(
-    with_engine: Sequence[Environment],
-    timeouts: Mapping[str, WebhookTimeout],
-    metadata: ChartMetadata,
-    own: Mapping[str, Body],
-) -> ChartPlan:
-    available = {env.name: env.high_availability for env in with_engine}
-    monitored = {env.name: env.monitoring for env in with_engine if env.monitoring}
-    kyverno = {env.name: release for env in with_engine if (release := _installed_release(env))}
-    versions = dict.fromkeys(env.kyverno for env in with_engine)
-    accepted = [env.kubernetes for env in with_engine if env.is_unsupported]
-    return engine_chart.plan(
-        available,
-        matrix.kube_version_range(versions, None, with_engine[0].versions, accepted),
-        monitored,
-        timeouts,
-        metadata,
-        own,
-        kyverno,
-        {env.name for env in with_engine if env.kubernetes >= engine_chart.SLEEP_SINCE},
-    )
 
 
 def _own_values(env: Environment, exceptions: ShippedExceptions | None) -> Body:

@@ -98,7 +98,11 @@ def _findings(rows: Sequence[Row]) -> Iterator[str]:
     by_row: dict[Row, list[Row]] = {}
     for row in rows:
         if row.outcome is not Outcome.PASS:
-            by_row.setdefault(_alike(row), []).append(row)
+            if row.policy:
+                alike: Row = replace(row, location=None, message="", subject="")
+            else:
+                alike = replace(row, environment="", location=None)
+            by_row.setdefault(alike, []).append(row)
     for row in sorted(by_row, key=lambda row: _ORDER.index(row.outcome)):
         same = by_row[row]
         names = dict.fromkeys(shown(name) for other in same for name in _environments(other))
@@ -118,13 +122,6 @@ def _findings(rows: Sequence[Row]) -> Iterator[str]:
             yield from (f"  {line}" for line in dict.fromkeys(single_line(e.message) for e in same))
         if row.hint and (len(subjects) == 1 or row.outcome is Outcome.FAIL):
             yield f"  → {single_line(row.hint)}"
-
-
-def _alike(row: Row) -> Row:
-    """Return the part that rows shown as one have in common."""
-    if row.policy:
-        return replace(row, location=None, message="", subject="")
-    return replace(row, environment="", location=None)
 
 
 def _environments(row: Row) -> list[str]:

@@ -107,7 +107,21 @@ def _pieces(report: CommandReport, name: str, screen: Screen, query: Query | Non
     if name in report.own:
         return [report.own[name]()]
     if name == "junit":
-        return [_cases(report.found())]
+        # A suite for each file, with a test case for each finding; notes are skipped.
+        findings = report.found()
+        suites: dict[str, list[TestCase]] = {}
+        for finding in findings:
+            where, message = str(finding.location or ""), _message(finding)
+            case = TestCase(
+                finding.rule.id,
+                message,
+                _OUTCOMES[finding.level],
+                finding.result,
+                f"{message}\n{where}",
+                finding.file,
+            )
+            suites.setdefault(finding.file, []).append(case)
+        return [junit_xml(suites.items())]
     if report.results is not None and not isinstance(writer_of(name)(ReportOptions()), FindingSink):
         return _results(report.results(), name)
     writer = _writer(name)
@@ -164,23 +178,6 @@ def _table(findings: Iterable[Finding]) -> Table:
         for finding in findings
     ]
     return Table(("Level", "Location", "Rule", "Message"), rows)
-
-
-def _cases(findings: Iterable[Finding]) -> str:
-    """Return a suite for each file, with a test case for each finding; notes are skipped."""
-    suites: dict[str, list[TestCase]] = {}
-    for finding in findings:
-        where, message = str(finding.location or ""), _message(finding)
-        case = TestCase(
-            finding.rule.id,
-            message,
-            _OUTCOMES[finding.level],
-            finding.result,
-            f"{message}\n{where}",
-            finding.file,
-        )
-        suites.setdefault(finding.file, []).append(case)
-    return junit_xml(suites.items())
 
 
 def _message(finding: Finding) -> str:

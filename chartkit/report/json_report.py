@@ -88,7 +88,20 @@ def rows_of(
                 row["fields"] = places
         if position in accepted:
             row["accepted"] = _acceptance(accepted[position])
-        yield row | _other_members(result)
+        if not (
+            result.properties or result.generated or result.updated or result.unmade or result.why
+        ):
+            other_members: Body = {}
+        else:
+            members = {
+                "properties": dict(result.properties),
+                "generated": list(result.generated),
+                "overwritten": list(result.updated),
+                "refused": result.unmade,
+                "why": list(result.why),
+            }
+            other_members = {name: value for name, value in members.items() if value}
+        yield row | other_members
 
 
 class RowFormat(ABC):
@@ -185,20 +198,6 @@ def identity_text(resource: Resource) -> str:
     if not resource.kind:
         return ""
     return "/".join((resource.api_version, resource.kind, resource.namespace, resource.name))
-
-
-def _other_members(result: RuleResult) -> Body:
-    """Return the members that only some results have."""
-    if not (result.properties or result.generated or result.updated or result.unmade or result.why):
-        return {}
-    members = {
-        "properties": dict(result.properties),
-        "generated": list(result.generated),
-        "overwritten": list(result.updated),
-        "refused": result.unmade,
-        "why": list(result.why),
-    }
-    return {name: value for name, value in members.items() if value}
 
 
 def _acceptance(acceptance: Acceptance) -> Body:

@@ -14,7 +14,7 @@ from chartkit.report.formats import QUERIED, MakeWriter, writer_of
 from chartkit.report.model import NONE_ACCEPTED, Accepted, Divisible, ReportOptions, Writer
 
 if TYPE_CHECKING:
-    from chartkit.report.command_report import Query
+    pass
 
 
 class Output(NamedTuple):
@@ -69,7 +69,12 @@ class Outputs:
         self._course = options.course
         self._upload = upload
         self._stdout = stdout
-        self._query = _queried(outputs, query)
+        if query is None:
+            self._query = None
+        else:
+            from chartkit.report.command_report import queried
+
+            self._query = queried([output.format for output in outputs], query)
         plain = replace(options, colour=False, width=None)
         shown = replace(options, live=stdout) if is_live else options
         self._writers: list[tuple[Output, Writer]] = [
@@ -119,7 +124,13 @@ class Outputs:
         self._course.timings = timings
         self._course.unread = unread
         if unread:
-            self._add_unread(unread)
+            from chartkit.report.finding import FindingSink, diagnostic_findings
+
+            findings = diagnostic_findings(unread, {})
+            for _, writer in self._writers:
+                if isinstance(writer, FindingSink):
+                    for finding in findings:
+                        writer.write(finding)
         for output, writer in self._writers:
             pieces: Iterable[str] = writer.finish(counts)
             if self._query is not None and output.format in QUERIED:
@@ -133,24 +144,7 @@ class Outputs:
 
                 write_pieces(output.file, pieces)
 
-    def _add_unread(self, unread: Sequence[Diagnostic]) -> None:
-        from chartkit.report.finding import FindingSink, diagnostic_findings
-
-        findings = diagnostic_findings(unread, {})
-        for _, writer in self._writers:
-            if isinstance(writer, FindingSink):
-                for finding in findings:
-                    writer.write(finding)
-
 
 def with_query(outputs: tuple[str, ...], query: str | None) -> tuple[str, ...]:
     """Return the formats, JSON in place of the default where there is a query."""
     return ("json",) if query is not None and outputs == ("text",) else outputs
-
-
-def _queried(outputs: Sequence[Output], query: str | None) -> Query | None:
-    if query is None:
-        return None
-    from chartkit.report.command_report import queried
-
-    return queried([output.format for output in outputs], query)

@@ -64,9 +64,33 @@ class ScanOptions:
                 },
             )
         if cluster.policies_from is not None:
-            self._require_policies_from(has_environment, recordings)
+            if self.cluster.cluster or recordings:
+                message = "--policies-from is for files, and a cluster has its own policies"
+                raise InputError(message, hint="--cluster-policies uses them")
+            if has_environment:
+                raise InputError(
+                    "--policies-from and --env do not go together", hint="leave one out"
+                )
+            self.request.policies.require_none_named("--policies-from")
+            if self.run.changed_since is not None or self.run.is_json:
+                message = "--policies-from does not go together with --changed-since and --json"
+                raise InputError(message)
+            _require_no_cluster(self._of_clusters())
         elif cluster.cluster or recordings:
-            self._require_cluster()
+            inputs, cluster, run = self.request.inputs, self.cluster, self.run
+            if len(inputs.paths) > (0 if cluster.cluster else 1):
+                raise InputError("a cluster is scanned alone", hint="leave the other PATHs out")
+            for_files = {
+                "--kube-version": inputs.kube_version,
+                "--json": run.is_json,
+                "--at": run.at,
+                "--api-defaults": inputs.api_defaults,
+            }
+            for name, value in for_files.items():
+                if value:
+                    raise InputError(f"{name} is not for a scan of a cluster")
+            if run.audit_warn and cluster.compares_reports:
+                raise InputError("--audit-warn changes results, and --reports compares them")
         else:
             _require_no_cluster(
                 {"--context": cluster.context, **self._of_clusters(), "--record": cluster.record}
@@ -78,34 +102,6 @@ class ScanOptions:
             "--reports": self.cluster.reports,
             "--fail-on-differences": self.cluster.fail_on_differences,
         }
-
-    def _require_policies_from(self, has_environment: bool, recordings: Sequence[Path]) -> None:
-        if self.cluster.cluster or recordings:
-            message = "--policies-from is for files, and a cluster has its own policies"
-            raise InputError(message, hint="--cluster-policies uses them")
-        if has_environment:
-            raise InputError("--policies-from and --env do not go together", hint="leave one out")
-        self.request.policies.require_none_named("--policies-from")
-        if self.run.changed_since is not None or self.run.is_json:
-            message = "--policies-from does not go together with --changed-since and --json"
-            raise InputError(message)
-        _require_no_cluster(self._of_clusters())
-
-    def _require_cluster(self) -> None:
-        inputs, cluster, run = self.request.inputs, self.cluster, self.run
-        if len(inputs.paths) > (0 if cluster.cluster else 1):
-            raise InputError("a cluster is scanned alone", hint="leave the other PATHs out")
-        for_files = {
-            "--kube-version": inputs.kube_version,
-            "--json": run.is_json,
-            "--at": run.at,
-            "--api-defaults": inputs.api_defaults,
-        }
-        for name, value in for_files.items():
-            if value:
-                raise InputError(f"{name} is not for a scan of a cluster")
-        if run.audit_warn and cluster.compares_reports:
-            raise InputError("--audit-warn changes results, and --reports compares them")
 
     def require_changes(self) -> None:
         """Raise InputError for options that do not go together with changes of files."""

@@ -267,7 +267,10 @@ def read_policies(
         if source not in profile_names():
             hint = suggestion(source, profile_names()) or _profiles_hint()
             raise InputError("no such file, folder or profile", Location(source), hint)
-        return _of_built_in(source, parameters, policy_type), True
+        from chartkit.library.filled import filled_profile
+        from chartkit.project.settings import PolicyType
+
+        return list(filled_profile(source, parameters, PolicyType(policy_type))), True
     if path.is_dir() and is_chart(path):
         from chartkit.scan.inputs.folders import render_inputs
 
@@ -277,7 +280,15 @@ def read_policies(
             return _of_folder(path.parent, parameters, policy_type), False
         documents = read_file(path)
         if any(_is_profile(document) for document in documents):
-            return _of_profile(str(path.absolute()), parameters, policy_type), True
+            reference = str(path.absolute())
+            from chartkit.helm import backend as helm
+
+            # Helm starts while the profile is read.
+            helm.start()
+            from chartkit.charts.policies.chart import render_profile
+            from chartkit.project.settings import PolicyType
+
+            return list(render_profile(reference, parameters, PolicyType(policy_type))), True
         return _policies_of(documents), False
     from chartkit.scan.inputs.folders import is_test_file, render_inputs, unread_file, walk
 
@@ -309,14 +320,6 @@ def _of_folder(folder: Path, parameters: Mapping[str, Json], policy_type: str) -
     from chartkit.project.settings import PolicyType
 
     return list(filled_folder(folder, parameters, PolicyType(policy_type)))
-
-
-def _of_built_in(name: str, parameters: Mapping[str, Json], policy_type: str) -> list[Resource]:
-    """Return the policies of a built-in profile."""
-    from chartkit.library.filled import filled_profile
-    from chartkit.project.settings import PolicyType
-
-    return list(filled_profile(name, parameters, PolicyType(policy_type)))
 
 
 def _is_profile(document: Document) -> bool:
@@ -386,15 +389,3 @@ def as_refusals(found: Iterable[Diagnostic]) -> Iterator[Diagnostic]:
     for diagnostic in found:
         is_refused = diagnostic.rule_id in _REFUSED and diagnostic.severity is Severity.WARNING
         yield replace(diagnostic, severity=Severity.ERROR) if is_refused else diagnostic
-
-
-def _of_profile(reference: str, parameters: Mapping[str, Json], policy_type: str) -> list[Resource]:
-    """Return the policies of a profile, by the path of its file."""
-    from chartkit.helm import backend as helm
-
-    # Helm starts while the profile is read.
-    helm.start()
-    from chartkit.charts.policies.chart import render_profile
-    from chartkit.project.settings import PolicyType
-
-    return list(render_profile(reference, parameters, PolicyType(policy_type)))

@@ -69,7 +69,11 @@ def run_preview(
         ]
         said = [result for response in responses for result in response.results]
         results = with_refusals(resource, said)
-        changes = list(_own_changes(resource, results))
+        changes: list[ChangedObject] = []
+        changed = [result for result in results if result.patched and result.status is Status.PASS]
+        last = changed[-1].patched if changed else None
+        if last is not None and last != resource.body:
+            changes.append(ChangedObject(resource.body, last, tuple(map(rule_id, changed))))
         for result in results:
             if result.patched_target is not None:
                 before = existing.get(_key(result.patched_target))
@@ -127,13 +131,6 @@ def _problems(results: Sequence[RuleResult]) -> Iterator[RuleResult]:
             yield replace(result, status=Status.ERROR, message=result.unmade)
         elif result.status in (Status.ERROR, Status.FAIL):
             yield result
-
-
-def _own_changes(resource: Resource, results: Sequence[RuleResult]) -> Iterator[ChangedObject]:
-    changed = [result for result in results if result.patched and result.status is Status.PASS]
-    last = changed[-1].patched if changed else None
-    if last is not None and last != resource.body:
-        yield ChangedObject(resource.body, last, tuple(map(rule_id, changed)))
 
 
 def _without_secret_values(change: ChangedObject) -> ChangedObject:

@@ -200,7 +200,13 @@ class ScanReport:
         facts = self.recipe.guided(facts)
         self.options = replace(report_options, policies=facts)
         traits = PolicyTraits(policies, facts)
-        matcher = _matcher(reporting.gate, now.date())
+        today = now.date()
+        if reporting.gate.baseline is None:
+            matcher: BaselineMatcher | None = None
+        else:
+            from chartkit.scan.gate.baseline import open_baseline
+
+            matcher = open_baseline(reporting.gate, today)
         self._gate_options = reporting.gate
         self.running = [item for item in policies if not selection or selection.runs(traits, item)]
         self._context = requests.context(OFFLINE)
@@ -342,14 +348,6 @@ def _rows(deletions: Sequence[Deletion] | None) -> Sequence[Body] | None:
     from chartkit.scan.deletions import as_rows
 
     return as_rows(deletions)
-
-
-def _matcher(options: GateOptions, today: date) -> BaselineMatcher | None:
-    if options.baseline is None:
-        return None
-    from chartkit.scan.gate.baseline import open_baseline
-
-    return open_baseline(options, today)
 
 
 def _advice(message: str) -> str | None:

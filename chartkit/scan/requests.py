@@ -234,7 +234,13 @@ def read_requests(
     """
     policies, inputs, given = judges.policies, judges.inputs, options.inputs
     if is_json:
-        return Requests(policies, _load_payloads(options, stdin, note), {}, inputs)
+        from chartkit.scan.inputs.payloads import read_payloads
+
+        if options.inputs.api_defaults:
+            raise InputError("--api-defaults is about Kubernetes objects, and --json about none")
+        with options.world.network.local(options.inputs.paths, note) as (paths, named, noting):
+            payloads = list(map(named, read_payloads(paths, stdin, noting)))
+        return Requests(policies, payloads, {}, inputs)
     _require_variables(options, policies)
     chart = ChartOptions(
         values=inputs.chart_values,
@@ -246,7 +252,9 @@ def read_requests(
     if changes is not None:
         changes.decide(policies.policies)
     reads = None if changes is None or changes.reason else changes.reads
-    objects = _load_objects(options, stdin, note, chart, reads)
+    with options.world.network.local(options.inputs.paths, note) as (paths, named, noting):
+        exclude = options.inputs.exclude
+        objects = list(map(named, objects_at(paths, stdin, noting, chart, reads, exclude)))
     honours = bool(options.policies.exceptions) or environment is not None
     for diagnostic in overlooked(objects, honours, judges.identities):
         note(diagnostic)
@@ -288,27 +296,6 @@ def _require_variables(options: RequestOptions, policies: PolicySet) -> None:
 
 def _identity(resource: Resource) -> tuple[str, str, str]:
     return resource.kind, resource.namespace, resource.name
-
-
-def _load_payloads(options: RequestOptions, stdin: TextIO, note: Note) -> list[Resource]:
-    from chartkit.scan.inputs.payloads import read_payloads
-
-    if options.inputs.api_defaults:
-        raise InputError("--api-defaults is about Kubernetes objects, and --json about none")
-    with options.world.network.local(options.inputs.paths, note) as (paths, named, noting):
-        return list(map(named, read_payloads(paths, stdin, noting)))
-
-
-def _load_objects(
-    options: RequestOptions,
-    stdin: TextIO,
-    note: Note,
-    chart: ChartOptions,
-    reads: Callable[[Path], bool] | None,
-) -> list[Resource]:
-    with options.world.network.local(options.inputs.paths, note) as (paths, named, noting):
-        exclude = options.inputs.exclude
-        return list(map(named, objects_at(paths, stdin, noting, chart, reads, exclude)))
 
 
 def objects_at(

@@ -174,7 +174,12 @@ class ReportedForms:
                 yield f"  {policy}: {len(differing)} of {of} objects differ; keep the ClusterPolicy"
             elif equal:
                 objects = "1 object" if equal == 1 else f"{equal} objects"
-                yield f"  {policy}: equal for {objects}; {_named(policy, names)} may take over"
+                if list(names) == [policy]:
+                    named = "the ValidatingPolicy"
+                else:
+                    noun = "the ValidatingPolicy" if len(names) == 1 else "the ValidatingPolicies"
+                    named = f"{noun} {', '.join(names)}"
+                yield f"  {policy}: equal for {objects}; {named} may take over"
             else:
                 yield f"  {policy}: no object is reported by both forms; wait for background scans"
             for resource, (legacy, cel) in sorted(differing.items()):
@@ -203,13 +208,6 @@ class ReportedForms:
             }
             differing = {key: pair for key, pair in pairs.items() if _differs(*pair)}
             yield policy, names, differing, len((legacy.keys() & cel.keys()) - differing.keys())
-
-
-def _named(policy: str, names: Sequence[str]) -> str:
-    if list(names) == [policy]:
-        return "the ValidatingPolicy"
-    noun = "the ValidatingPolicy" if len(names) == 1 else "the ValidatingPolicies"
-    return f"{noun} {', '.join(names)}"
 
 
 def _keep(results: dict[str, str], resource: str, result: str) -> None:

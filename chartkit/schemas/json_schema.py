@@ -168,25 +168,35 @@ def _findings(error: Any) -> Iterator[_Finding]:
             hint = _nested(key, keys) or suggestion(key, keys) or _elsewhere(key, keys)
             yield [*path, key], f"unknown key '{key}'", hint
     elif error.validator == "required":
-        yield from _missing(error, path)
+        unknown = _unknown(error)
+        for key in error.validator_value:
+            is_meant = key not in error.instance and f"'{key}'" in error.message
+            if is_meant and not any(suggestion(name, [key]) for name in unknown):
+                yield path, f"{_subject(path)} has no '{key}'", None
     elif error.validator == "enum":
         allowed = " or ".join(str(value) for value in error.validator_value)
         enum_message = f"{_subject(path)} must be {allowed}, not {_shown(error.instance)}"
         yield path, enum_message, _enum_hint(error)
     elif error.validator in ("oneOf", "anyOf"):
-        yield from _alternatives(error, path)
+        fitting = [
+            inner
+            for inner in error.context
+            if not (inner.validator == "type" and len(inner.absolute_path) == len(path))
+        ]
+        required = [inner for inner in fitting if inner.validator == "required"]
+        if required and len(required) == len(error.validator_value):
+            if not _unknown(error):
+                keys = [key for inner in required for key in inner.validator_value]
+                yield path, f"{_subject(path)} is without effect", "give one of " + ", ".join(keys)
+        elif fitting:
+            for inner in fitting:
+                yield from _findings(inner)
+        else:
+            kinds = [inner.validator_value for inner in error.context if inner.validator == "type"]
+            wanted = " or ".join(_type_names(kind) for kind in kinds)
+            yield path, f"{_subject(path)} must be {wanted}, not {_shown(error.instance)}", None
     else:
         yield path, _message(error, path), _hint(error)
-
-
-def _missing(error: Any, path: list[str | int]) -> Iterator[_Finding]:
-    """Yield the required keys that are missing, unless a misspelt one is already reported as
-    unknown."""
-    unknown = _unknown(error)
-    for key in error.validator_value:
-        is_meant = key not in error.instance and f"'{key}'" in error.message
-        if is_meant and not any(suggestion(name, [key]) for name in unknown):
-            yield path, f"{_subject(path)} has no '{key}'", None
 
 
 def _unknown(error: Any) -> list[str]:
@@ -210,27 +220,6 @@ def _elsewhere(key: str, keys: Mapping[str, Any]) -> str:
     places = [f"'{parent}.{key}'" for parent in keys if key in keys[parent].get("properties", {})]
     few = places if len(places) <= _FEW else []
     return f"did you mean {' or '.join(few)}?" if few else "known are " + ", ".join(keys)
-
-
-def _alternatives(error: Any, path: list[str | int]) -> Iterator[_Finding]:
-    fitting = [
-        inner
-        for inner in error.context
-        if not (inner.validator == "type" and len(inner.absolute_path) == len(path))
-    ]
-    required = [inner for inner in fitting if inner.validator == "required"]
-    if required and len(required) == len(error.validator_value):
-        if _unknown(error):
-            return
-        keys = [key for inner in required for key in inner.validator_value]
-        yield path, f"{_subject(path)} is without effect", "give one of " + ", ".join(keys)
-    elif fitting:
-        for inner in fitting:
-            yield from _findings(inner)
-    else:
-        kinds = [inner.validator_value for inner in error.context if inner.validator == "type"]
-        wanted = " or ".join(_type_names(kind) for kind in kinds)
-        yield path, f"{_subject(path)} must be {wanted}, not {_shown(error.instance)}", None
 
 
 def _message(error: Any, path: list[str | int]) -> str:

@@ -31,7 +31,15 @@ def parse_kind_selector(text: str) -> KindSelector:
     if len(parts) == 1:
         return KindSelector("*", "*", parts[0], "")
     if len(parts) == 2:
-        return _two_parts(parts[0], parts[1])
+        first = parts[0]
+        second = parts[1]
+        if first == second == "*":
+            return KindSelector("*", "*", "*", "*")
+        if first == "*" and second.lower() == second:
+            return KindSelector("*", "*", first, second)
+        if is_version(first):
+            return KindSelector("*", first, second, "")
+        return KindSelector("*", "*", first, second)
     if len(parts) == 3:
         if is_version(parts[0]):
             return KindSelector("*", parts[0], parts[1], parts[2])
@@ -39,13 +47,3 @@ def parse_kind_selector(text: str) -> KindSelector:
     if len(parts) == 4:
         return KindSelector(parts[0], parts[1], parts[2], parts[3])
     return KindSelector("", "", "", "")
-
-
-def _two_parts(first: str, second: str) -> KindSelector:
-    if first == second == "*":
-        return KindSelector("*", "*", "*", "*")
-    if first == "*" and second.lower() == second:
-        return KindSelector("*", "*", first, second)
-    if is_version(first):
-        return KindSelector("*", first, second, "")
-    return KindSelector("*", "*", first, second)

@@ -35,7 +35,7 @@ from chartkit.engine.cluster_policy.policy import Policy, RuleKind
 from chartkit.engine.kubernetes.kinds import KYVERNO_KINDS, CelKind, kind_of
 from chartkit.engine.ports import Cluster, labels_of
 from chartkit.errors import InputError
-from chartkit.model import Body, Json, Location, Resource, RuleResult
+from chartkit.model import Body, Location, Resource, RuleResult
 from chartkit.network.verifiers import blob_verifier
 from chartkit.testing.model import TestFile
 from chartkit.testing.sources import Policies, Sources
@@ -106,10 +106,15 @@ def load_inputs(test: TestFile, sources: Sources) -> TestInputs:
         wants_fields=any(assertion.field for assertion in test.assertions),
     )
     # With a cluster's own objects, Kyverno takes subresources and labels from them.
+    if not test.user_info:
+        user: User | None = None
+    else:
+        document = _single(test.folder / test.user_info, sources)
+        user = read_user_info(document.body, document.location)
     admissions = Admissions(
         (compiled.policy.name for compiled in policies.compiled),
         replace(values, subresources={}) if is_cluster else values,
-        _user(test, sources),
+        user,
         _labels(objects) if is_cluster else {},
         {obj.name: obj.body for obj in objects if _is_namespace(obj)} if is_cluster else {},
     )
@@ -137,13 +142,6 @@ def _values(test: TestFile, sources: Sources) -> UserValues:
         return UserValues()
     document = _single(test.folder / test.variables, sources)
     return read_values(document.body, document.location)
-
-
-def _user(test: TestFile, sources: Sources) -> User | None:
-    if not test.user_info:
-        return None
-    document = _single(test.folder / test.user_info, sources)
-    return read_user_info(document.body, document.location)
 
 
 def _single(path: Path, sources: Sources) -> Document:
@@ -359,7 +357,10 @@ def _answers(inputs: TestInputs, request: Request, operation: str) -> list[Answe
         if response.form is None or response.phase is not Phase.IMAGES
     ]
     mutated = [response.patched for response in responses if _is_mutating(response)]
-    if mutated and _operation(inputs, operation) == "DELETE":
+    if (
+        mutated
+        and (operation or inputs.admissions.values.globals.get("request.operation")) == "DELETE"
+    ):
         mutated = [Resource({})]
     answers = [
         Answer(
@@ -390,11 +391,6 @@ def _action_of(policy: RunnablePolicy, request: Request) -> Callable[[str], str]
 
 def _no_action(_rule: str) -> str:
     return ""
-
-
-def _operation(inputs: TestInputs, operation: str) -> Json:
-    """Return the operation that CEL policies see: the run's, else the one in the values."""
-    return operation or inputs.admissions.values.globals.get("request.operation")
 
 
 def _made(results: tuple[RuleResult, ...]) -> tuple[RuleResult, ...]:

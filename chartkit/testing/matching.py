@@ -13,7 +13,7 @@ from typing import Final
 from chartkit.documents.yaml_dump import yaml_diff
 from chartkit.errors import InputError
 from chartkit.model import Body, Json, Resource, RuleResult, RuleType, same
-from chartkit.testing.inputs import Answer, Answers, Key, Target
+from chartkit.testing.inputs import Answer, Answers, Key
 from chartkit.testing.model import (
     AUTOGEN,
     EXCLUDED,
@@ -102,32 +102,43 @@ class Matcher:
         keys = [*self.answers.targets, *given]
         named = list(chosen(expectation.resources, expectation.specs, keys))
         for key in named or keys:
-            yield from self._rows_of(expectation, key, given.get(key, ()))
-
-    def _rows_of(self, expectation: Expectation, key: Key, answers: Sequence[Answer]) -> list[Row]:
-        rows: list[Row] = []
-        is_passed_over = False
-        for answer in answers:
-            if answer.policy != expectation.policy_name:
-                continue
-            for row in self._checked(expectation, key, answer):
-                if row is None:
-                    is_passed_over = True
-                else:
-                    rows.append(row)
+            rows: list[Row] = []
+            is_passed_over = False
+            for answer in given.get(key, ()):
+                if answer.policy != expectation.policy_name:
+                    continue
+                for row in self._checked(expectation, key, answer):
+                    if row is None:
+                        is_passed_over = True
+                    else:
+                        rows.append(row)
+                if not rows and not is_passed_over:
+                    rows.append(_row(expectation, key, Verdict.PASS, EXCLUDED, EXCLUDED))
+            for target in self.answers.targets.get(key, ()):
+                fault = self._compared(target.resource, _wanted_files(expectation))
+                row = _answered(expectation, _shown(key), target.result, fault)
+                rows.append(self._asserted(row, key, target.answer, target.result))
             if not rows and not is_passed_over:
-                rows.append(_row(expectation, key, Verdict.PASS, EXCLUDED, EXCLUDED))
-        for target in self.answers.targets.get(key, ()):
-            rows.append(self._target(expectation, key, target))
-        if not rows and not is_passed_over:
-            rows.append(self._unanswered(expectation, key))
-        return rows
+                rows.append(self._unanswered(expectation, key))
+            yield from rows
 
     def _checked(self, expectation: Expectation, key: Key, answer: Answer) -> Iterator[Row | None]:
         """Yield a row for every result; None for an object that is not in its file."""
-        for result in _results_for(expectation, answer):
+        if not (expectation.rule and answer.has_rules):
+            results: list[RuleResult] = list(answer.results)
+        else:
+            names = {prefix + expectation.rule for prefix in AUTOGEN}
+            results = [result for result in answer.results if result.rule in names]
+        for result in results:
             if result.type is RuleType.GENERATION:
-                yield from self._generated(expectation, key, answer, result)
+                if not result.generated:
+                    row = _answered(expectation, _shown(key), result, None)
+                    yield self._asserted(row, key, answer, result)
+                for body in result.generated:
+                    actual = Resource(body)
+                    fault = self._compared(actual, _wanted_files(expectation))
+                    row = _answered(expectation, f"/{actual.name}", result, fault)
+                    yield self._asserted(row, key, answer, result)
                 continue
             is_mutation = result.type is RuleType.MUTATION
             actual = answer.patched if is_mutation else answer.resource
@@ -137,23 +148,6 @@ class Matcher:
             else:
                 row = _answered(expectation, _shown(key), result, fault)
                 yield self._asserted(row, key, answer, result)
-
-    def _generated(
-        self, expectation: Expectation, key: Key, answer: Answer, result: RuleResult
-    ) -> Iterator[Row]:
-        if not result.generated:
-            row = _answered(expectation, _shown(key), result, None)
-            yield self._asserted(row, key, answer, result)
-        for body in result.generated:
-            actual = Resource(body)
-            fault = self._compared(actual, _wanted_files(expectation))
-            row = _answered(expectation, f"/{actual.name}", result, fault)
-            yield self._asserted(row, key, answer, result)
-
-    def _target(self, expectation: Expectation, key: Key, target: Target) -> Row:
-        fault = self._compared(target.resource, _wanted_files(expectation))
-        row = _answered(expectation, _shown(key), target.result, fault)
-        return self._asserted(row, key, target.answer, target.result)
 
     def _asserted(self, row: Row, key: Key, answer: Answer, result: RuleResult) -> Row:
         """Return a row that fails where a result is not as the test asserts."""
@@ -243,13 +237,6 @@ def chosen(
         version = f"{spec.group}/{spec.version}" if spec.group else spec.version
         wanted = (version, spec.namespace, spec.name)
         yield from (key for key in keys if (key[0], *key[2:]) == wanted)
-
-
-def _results_for(expectation: Expectation, answer: Answer) -> list[RuleResult]:
-    if not (expectation.rule and answer.has_rules):
-        return list(answer.results)
-    names = {prefix + expectation.rule for prefix in AUTOGEN}
-    return [result for result in answer.results if result.rule in names]
 
 
 def _answered(

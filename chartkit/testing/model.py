@@ -267,7 +267,28 @@ def read_assertions(document: Document) -> Iterator[Assertion]:
     except (InputError, ValueError):
         raise InputError(f"{ANNOTATION} must be a list in YAML", document.locate(*_PATH)) from None
     for index, item in enumerate(inner.body if isinstance(inner.body, list) else [inner.body]):
-        yield _assertion(item, _location(document, text, inner.locate(index)))
+        location = _location(document, text, inner.locate(index))
+        names = (*_SELECTING, *_ASSERTED)
+        if not isinstance(item, dict):
+            raise InputError(f"an item of {ANNOTATION} must be a mapping", location)
+        for key, value in item.items():
+            if key not in names:
+                hint = suggestion(str(key), names) or f"known are {', '.join(names)}"
+                raise InputError(f"unknown key '{key}' in {ANNOTATION}", location, hint)
+            if not isinstance(value, str):
+                raise InputError(f"'{key}' in {ANNOTATION} must be a text", location)
+        if not item.get("policy"):
+            raise InputError(f"an item of {ANNOTATION} names no policy", location)
+        if not any(item.get(key) for key in _ASSERTED):
+            hint = f"add one of {', '.join(_ASSERTED)}"
+            raise InputError(f"an item of {ANNOTATION} asserts nothing", location, hint)
+        action = item.get("action") or ""
+        if action and action not in _ACTIONS:
+            raise InputError(
+                f"there is no action '{action}'", location, f"one of {AUDIT}, {ENFORCE}"
+            )
+        texts = {key: item.get(key) or "" for key in names}
+        yield Assertion(**texts, location=location)
 
 
 def _location(document: Document, text: str, inner: Location) -> Location:
@@ -275,25 +296,3 @@ def _location(document: Document, text: str, inner: Location) -> Location:
     lines = text.splitlines(keepends=True)
     offset = sum(map(len, lines[: inner.line - 1])) + max(inner.column - 1, 0)
     return document.character(offset, *_PATH)
-
-
-def _assertion(item: Json, location: Location) -> Assertion:
-    names = (*_SELECTING, *_ASSERTED)
-    if not isinstance(item, dict):
-        raise InputError(f"an item of {ANNOTATION} must be a mapping", location)
-    for key, value in item.items():
-        if key not in names:
-            hint = suggestion(str(key), names) or f"known are {', '.join(names)}"
-            raise InputError(f"unknown key '{key}' in {ANNOTATION}", location, hint)
-        if not isinstance(value, str):
-            raise InputError(f"'{key}' in {ANNOTATION} must be a text", location)
-    if not item.get("policy"):
-        raise InputError(f"an item of {ANNOTATION} names no policy", location)
-    if not any(item.get(key) for key in _ASSERTED):
-        hint = f"add one of {', '.join(_ASSERTED)}"
-        raise InputError(f"an item of {ANNOTATION} asserts nothing", location, hint)
-    action = item.get("action") or ""
-    if action and action not in _ACTIONS:
-        raise InputError(f"there is no action '{action}'", location, f"one of {AUDIT}, {ENFORCE}")
-    texts = {key: item.get(key) or "" for key in names}
-    return Assertion(**texts, location=location)

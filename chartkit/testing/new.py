@@ -4,7 +4,7 @@ policies make them."""
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -17,7 +17,6 @@ from chartkit.model import (
     Json,
     Location,
     Resource,
-    RuleResult,
     RuleType,
     Severity,
     Status,
@@ -26,7 +25,7 @@ from chartkit.model import (
 from chartkit.output.atomic_folder import write_together
 from chartkit.output.yaml_edit import rewritten
 from chartkit.report.files import with_line_ends
-from chartkit.testing.inputs import Answer, ask, load_inputs
+from chartkit.testing.inputs import ask, load_inputs
 from chartkit.testing.matching import GENERATE, MANAGED_BY, find_expected, without_empty
 from chartkit.testing.model import CaseResult, TestFile, written_rule
 from chartkit.testing.reader import API_VERSION
@@ -68,7 +67,10 @@ def new_test(file: Path, policies: Sequence[Path], objects: Sequence[Path]) -> l
             for result in answer.results:
                 rule = written_rule(result.rule, rules.get(answer.policy, ()))
                 field, written = _FILES.get(result.type, ("", ""))
-                bodies = list(_made(answer, result))
+                bodies: list[Body] = []
+                if result.type is RuleType.MUTATION and result.status is Status.PASS:
+                    bodies.append(answer.patched.body)
+                bodies.extend(result.generated)
                 file_name = f"{answer.policy}-{written}" if bodies else ""
                 row = (
                     *(answer.policy, rule if answer.has_rules else ""),
@@ -95,13 +97,6 @@ def new_test(file: Path, policies: Sequence[Path], objects: Sequence[Path]) -> l
             raise InputError("is there already", Location(str(path)), "name another --folder")
     write_together(texts)
     return list(texts)
-
-
-def _made(answer: Answer, result: RuleResult) -> Iterator[Body]:
-    """Yield the objects that a result makes of an object or for it."""
-    if result.type is RuleType.MUTATION and result.status is Status.PASS:
-        yield answer.patched.body
-    yield from result.generated
 
 
 def _unique(bodies: Iterable[Body]) -> list[Body]:

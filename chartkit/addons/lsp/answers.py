@@ -49,12 +49,16 @@ def completions(cursor: Cursor, root: Root) -> Iterator[types.CompletionItem]:
         for name in variables(language):
             yield types.CompletionItem(name, kind=types.CompletionItemKind.Variable)
     elif cursor.in_value and cursor.path in (("apiVersion",), ("kind",)):
-        yield from _types(cursor)
+        own, other = (1, 0) if cursor.key == "kind" else (0, 1)
+        wanted = cursor.types[other]
+        for name in sorted({pair[own] for pair in known_types() if wanted in ("", pair[other])}):
+            yield types.CompletionItem(name, kind=types.CompletionItemKind.Class)
     elif (shape := root(cursor)) is not None:
         inner = shape.at(cursor.path if cursor.in_value else cursor.above)
         if inner is not None:
             yield from _keys(inner, cursor) if not cursor.in_value else ()
-            yield from _values(inner)
+            for text in inner.values():
+                yield types.CompletionItem(text, kind=types.CompletionItemKind.EnumMember)
 
 
 def _keys(shape: Shape, cursor: Cursor) -> Iterator[types.CompletionItem]:
@@ -65,19 +69,6 @@ def _keys(shape: Shape, cursor: Cursor) -> Iterator[types.CompletionItem]:
             yield types.CompletionItem(
                 name, kind=kind, detail=field.name, documentation=doc, insert_text=text
             )
-
-
-def _values(shape: Shape) -> Iterator[types.CompletionItem]:
-    for text in shape.values():
-        yield types.CompletionItem(text, kind=types.CompletionItemKind.EnumMember)
-
-
-def _types(cursor: Cursor) -> Iterator[types.CompletionItem]:
-    """Yield the kinds of a version, or the versions of a kind, as far as the other is written."""
-    own, other = (1, 0) if cursor.key == "kind" else (0, 1)
-    wanted = cursor.types[other]
-    for name in sorted({pair[own] for pair in known_types() if wanted in ("", pair[other])}):
-        yield types.CompletionItem(name, kind=types.CompletionItemKind.Class)
 
 
 def _markdown(text: str) -> types.MarkupContent | None:
@@ -122,22 +113,19 @@ def _violation(code: str, violation: Violation) -> Iterator[str]:
     for shown in field_places(resource, result, 1):
         if shown.value is not None and shown.value.line:
             yield f"`{shown.field}` shows the value at {shown.value}."
-    if lines := "\n".join(_why(violation)):
-        yield f"Why:\n\n```\n{lines}\n```"
-    if guide is not None and guide.url:
-        yield f"[{guide.url}]({guide.url})"
-
-
-def _why(violation: Violation) -> Iterator[str]:
-    """Yield the checks that decided, as `chartkit why` shows them."""
+    why: list[str] = []
     result, context = violation.result, violation.policies.context(violation.requests)
     running = violation.requests.policies.policies
     own = [policy for policy in running if policy.policy.id == result.policy_id]
     request = context.request(violation.resource, context.admissions(own))
     for rule in explain(own, request, context.world)[0]:
         if rule.is_about(result):
-            yield from rule_lines(rule.decision, request.resource)
-            return
+            why.extend(rule_lines(rule.decision, request.resource))
+            break
+    if lines := "\n".join(why):
+        yield f"Why:\n\n```\n{lines}\n```"
+    if guide is not None and guide.url:
+        yield f"[{guide.url}]({guide.url})"
 
 
 class Function(NamedTuple):

@@ -70,7 +70,22 @@ def cursor_at(lines: Sequence[str], row: int, column: int) -> Cursor:
     words = (match for match in _WORD.finditer(text) if match.start() <= column <= match.end())
     word = next((match[0] for match in words), "")
     siblings, types = frozenset(_siblings(lines, row, line)), _types(lines, row)
-    above = _above(lines, row, line)
+    path: list[Step] = []
+    limit, index = line.column, -1
+    own = line._replace(key="")
+    for other in (own, *filter(None, map(_read, _lines_from(lines, row, -1)))):
+        is_above = other.column < limit or (other.column == limit and index >= 0)
+        if other.key and is_above:
+            path += [index, other.key] if index >= 0 else [other.key]
+            limit, index = other.column, -1
+        for dash in reversed(other.dashes):
+            if dash < limit:
+                path += [index] if index >= 0 else []
+                limit, index = dash, 0
+            elif dash == limit and index >= 0:
+                index += 1
+    path += [index] if index >= 0 else []
+    above = tuple(reversed(path))
     in_variable = _VARIABLE.search(text[:column]) is not None
     return Cursor(above, line.key, in_value, in_variable, word, siblings, types)
 
@@ -93,26 +108,6 @@ def _lines_from(lines: Sequence[str], row: int, direction: int) -> Iterator[str]
             return
         if (content := lines[at].strip()) and not content.startswith(("#", "{{")):
             yield lines[at]
-
-
-def _above(lines: Sequence[str], row: int, line: _Line) -> tuple[Step, ...]:
-    """Return the keys and items that a line is in, the outermost first."""
-    path: list[Step] = []
-    limit, index = line.column, -1
-    own = line._replace(key="")
-    for other in (own, *filter(None, map(_read, _lines_from(lines, row, -1)))):
-        is_above = other.column < limit or (other.column == limit and index >= 0)
-        if other.key and is_above:
-            path += [index, other.key] if index >= 0 else [other.key]
-            limit, index = other.column, -1
-        for dash in reversed(other.dashes):
-            if dash < limit:
-                path += [index] if index >= 0 else []
-                limit, index = dash, 0
-            elif dash == limit and index >= 0:
-                index += 1
-    path += [index] if index >= 0 else []
-    return tuple(reversed(path))
 
 
 def _siblings(lines: Sequence[str], row: int, line: _Line) -> Iterator[str]:

@@ -80,7 +80,17 @@ class Session:
         if path.name != FILE_NAME:
             return shape_of(cursor.types)
         if path not in self.shapes:
-            self.shapes[path] = _project_shape(path)
+            from chartkit.charts.policies.chart import read_libraries
+            from chartkit.library.profiles import project_schema
+
+            try:
+                library = read_libraries(read_project(path))
+            except ChartkitError:
+                library = read_libraries()
+            schema = project_schema(library.policies.values())
+            self.shapes[path] = Shape(
+                schema, lambda name: schema["$defs"].get(name.rpartition("/")[2], {})
+            )
         return self.shapes[path]
 
     def policies_of(self, path: Path) -> Policies:
@@ -130,19 +140,6 @@ class Session:
         files = (path.parent / name for name in names if name != path.name)
         there = (file for file in files if is_manifest(file) and file.is_file())
         return [resource for file in there for resource in _objects(file, _stamp(str(file)))]
-
-
-def _project_shape(path: Path) -> Shape:
-    """Return the shape of a project file, with the names of policies, parameters and profiles."""
-    from chartkit.charts.policies.chart import read_libraries
-    from chartkit.library.profiles import project_schema
-
-    try:
-        library = read_libraries(read_project(path))
-    except ChartkitError:
-        library = read_libraries()
-    schema = project_schema(library.policies.values())
-    return Shape(schema, lambda name: schema["$defs"].get(name.rpartition("/")[2], {}))
 
 
 @lru_cache(maxsize=256)

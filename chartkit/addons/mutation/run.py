@@ -194,26 +194,24 @@ def _case(policy: FolderPolicy, source: Source, example: Examples) -> _Case:
     for index, body in enumerate(bodies):
         numbers: Counter[tuple[str, str]] = Counter()
         for change in changes(body):
-            if _is_written(source, body, change):
+            is_subresource = change.path[-1] == "resources" and "/" in change.text
+            if change.part == "action" or change.path[-1] == "operations" or is_subresource:
+                is_written = False
+            else:
+                outline = outline_of(source)
+                if outline is None:
+                    is_written = True
+                else:
+                    steps = [str(step) for step in change.path]
+                    written, rendered = pointed_at(outline.body, steps), pointed_at(body, steps)
+                    if isinstance(rendered, list):
+                        is_written = isinstance(written, list)
+                    else:
+                        is_written = change.part not in (LITERAL, "element") or written == rendered
+            if is_written:
                 by_key[index, change.part, change.text, numbers[change.part, change.text]] = change
                 numbers[change.part, change.text] += 1
     return _Case(bodies, _compiled(bodies), objects, by_key)
-
-
-def _is_written(source: Source, body: Body, change: Change) -> bool:
-    """Report whether a change affects the policy's text, not the value of a parameter, and can be
-    shown by the creation of an object."""
-    is_subresource = change.path[-1] == "resources" and "/" in change.text
-    if change.part == "action" or change.path[-1] == "operations" or is_subresource:
-        return False
-    outline = outline_of(source)
-    if outline is None:
-        return True
-    steps = [str(step) for step in change.path]
-    written, rendered = pointed_at(outline.body, steps), pointed_at(body, steps)
-    if isinstance(rendered, list):
-        return isinstance(written, list)
-    return change.part not in (LITERAL, "element") or written == rendered
 
 
 def _candidates(cases: Sequence[_Case]) -> list[tuple[str, Resource, World]]:

@@ -40,56 +40,57 @@ def evaluate(given: Body, step: Callable[[int], object]) -> Body:
     problems = Problems("policies")
     answer: Body = {"rows": [], "mutated": [], "generated": [], "problems": problems.found}
     try:
-        _evaluate(given, problems, answer, step)
+        policies = _compiled(typed(given, "policies", str), typed(given, "exceptions", str))
+        problems.add_all([*policies.diagnostics, *policies.remarks])
+        objects = objects_of("objects", typed(given, "objects", str))
+        old = objects_of("old", typed(given, "old", str))
+        before = {_identity(resource): resource for resource in old}
+        requests = _requests(policies, [*objects, *old], given, problems)
+        name = typed(given, "operation", str) or "CREATE"
+        if name not in ("CREATE", "UPDATE", "DELETE"):
+            raise InputError("the operation is CREATE, UPDATE or DELETE")
+        operation = Operation(name)
+        context = replace(
+            requests.context(requests.world()),
+            operation=operation if operation is not Operation.CREATE else "",
+        )
+        complete = requests.completion()
+        judges = [policy for policy in requests.policies.policies if not policy.judges_json]
+        admissions = context.admissions(judges)
+        silent: dict[str, RuleDecision] = {}
+        left_out, spent = typed(given, "left_out", list), 0.0
+        for number, resource in enumerate(objects):
+            if number in left_out:
+                message = "this object is too much for the page, and has no results here"
+                problems.add(message, resource.location, "chartkit scan judges it", "warning")
+                continue
+            if len(answer["rows"]) > _MOST_ROWS or spent > _MOST_SECONDS:
+                message = "from here on, objects are too many for the page, and are not judged"
+                problems.add(message, resource.location, "chartkit scan judges all", "warning")
+                break
+            step(number)
+            started = time.process_time()
+            request = context.request(resource, admissions)
+            request = replace(request, operation=operation, old=_old(request, operation, before))
+            decisions, results = explain(judges, request, context.world)
+            results = list(complete(resource, with_refusals(request.resource, results)))
+            answer["rows"] += _rows(request.resource, decisions, results)
+            answer["mutated"] += _mutated(request.resource, results)
+            answer["generated"] += _generated(results)
+            # Record for each policy the check that keeps its rules from objects: the last one about
+            # more than their kind, or a result.
+            for rule in decisions:
+                check = silent.get(rule.policy)
+                if check is None or (check.status is None and not rule.decision.is_of_another_kind):
+                    silent[rule.policy] = rule
+            spent += min(time.process_time() - started, _COUNTED)
+        for rule in silent.values():
+            if rule.status is None:
+                message = f"{rule.name} applies to none of the objects: {rule.decision.text}"
+                problems.add(message, rule.decision.location, level="note")
     except ChartkitError as error:
         problems.add_error(error)
     return answer
-
-
-def _evaluate(given: Body, problems: Problems, answer: Body, step: Callable[[int], object]) -> None:
-    policies = _compiled(typed(given, "policies", str), typed(given, "exceptions", str))
-    problems.add_all([*policies.diagnostics, *policies.remarks])
-    objects = objects_of("objects", typed(given, "objects", str))
-    old = objects_of("old", typed(given, "old", str))
-    before = {_identity(resource): resource for resource in old}
-    requests = _requests(policies, [*objects, *old], given, problems)
-    name = typed(given, "operation", str) or "CREATE"
-    if name not in ("CREATE", "UPDATE", "DELETE"):
-        raise InputError("the operation is CREATE, UPDATE or DELETE")
-    operation = Operation(name)
-    context = replace(
-        requests.context(requests.world()),
-        operation=operation if operation is not Operation.CREATE else "",
-    )
-    complete = requests.completion()
-    judges = [policy for policy in requests.policies.policies if not policy.judges_json]
-    admissions = context.admissions(judges)
-    silent: dict[str, RuleDecision] = {}
-    left_out, spent = typed(given, "left_out", list), 0.0
-    for number, resource in enumerate(objects):
-        if number in left_out:
-            message = "this object is too much for the page, and has no results here"
-            problems.add(message, resource.location, "chartkit scan judges it", "warning")
-            continue
-        if len(answer["rows"]) > _MOST_ROWS or spent > _MOST_SECONDS:
-            message = "from here on, objects are too many for the page, and are not judged"
-            problems.add(message, resource.location, "chartkit scan judges all", "warning")
-            break
-        step(number)
-        started = time.process_time()
-        request = context.request(resource, admissions)
-        request = replace(request, operation=operation, old=_old(request, operation, before))
-        decisions, results = explain(judges, request, context.world)
-        results = list(complete(resource, with_refusals(request.resource, results)))
-        answer["rows"] += _rows(request.resource, decisions, results)
-        answer["mutated"] += _mutated(request.resource, results)
-        answer["generated"] += _generated(results)
-        _note_silent(silent, decisions)
-        spent += min(time.process_time() - started, _COUNTED)
-    for rule in silent.values():
-        if rule.status is None:
-            message = f"{rule.name} applies to none of the objects: {rule.decision.text}"
-            problems.add(message, rule.decision.location, level="note")
 
 
 @lru_cache(maxsize=_KEPT)
@@ -135,15 +136,6 @@ def _old(
 
 def _identity(resource: Resource) -> tuple[str, ...]:
     return resource.kind, resource.namespace or "default", resource.name
-
-
-def _note_silent(silent: dict[str, RuleDecision], decisions: Sequence[RuleDecision]) -> None:
-    """Record for each policy the check that keeps its rules from objects: the last one about more
-    than their kind, or a result."""
-    for rule in decisions:
-        check = silent.get(rule.policy)
-        if check is None or (check.status is None and not rule.decision.is_of_another_kind):
-            silent[rule.policy] = rule
 
 
 def _rows(

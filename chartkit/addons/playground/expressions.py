@@ -88,7 +88,7 @@ def _jmespath(text: str, data: Json, problems: Problems) -> Body:
     answer: Body = {}
     try:
         value = compile_jmespath(text).search(data)
-        answer |= {"value": indented_json(value), "type": _type(value)}
+        answer |= {"value": indented_json(value), "type": _TYPES.get(type(value), "number")}
     except ExpressionSyntaxError as error:
         problems.add(str(error), _location(text, error.offset), advice(str(error), text))
         return answer
@@ -96,10 +96,6 @@ def _jmespath(text: str, data: Json, problems: Problems) -> Body:
         problems.add(str(error), _location(text, 0), advice(str(error), text))
     parts = _jmespath_rows(text, 0, len(text), data)
     return {**answer, "parts": list(islice(parts, _MOST_PARTS))}
-
-
-def _type(value: Json) -> str:
-    return _TYPES.get(type(value), "number")
 
 
 def _jmespath_rows(text: str, start: int, end: int, data: Json) -> Iterator[Body]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Final
 
-from chartkit.addons.satisfy.formula import Atom, Formula, value_at
+from chartkit.addons.satisfy.formula import Formula, value_at
 from chartkit.addons.satisfy.solver import SearchLimitError, Solution, Solver, apply
 from chartkit.addons.satisfy.values import MISSING
 from chartkit.addons.satisfy.wants import Want, location_of, wants_of
@@ -83,14 +83,22 @@ def changes_of(body: Json, solution: Solution, policy: RunnablePolicy) -> Iterat
     for path, assignment in sorted(solution.items(), key=lambda item: [*map(str, item[0])]):
         if same(assignment.value, value_at(body, path)) or assignment.value is value_at(body, path):
             continue
-        if assignment.value in ({}, []) and _has_below(path, solution):
+        if assignment.value in ({}, []) and any(
+            (
+                other[: len(path)] == path != other and assignment.value is not MISSING
+                for other, assignment in solution.items()
+            )
+        ):
             continue
         whole = _whole(body, path)
         if whole in done:
             continue
         done.add(whole)
         value = assignment.value if whole == path else value_at(after, whole)
-        source = _deciding(assignment.atoms, value_at(body, path)).source
+        current = value_at(body, path)
+        source = next(
+            (atom for atom in assignment.atoms if not atom.test.holds(current)), assignment.atoms[0]
+        ).source
         yield Change(
             pointer_of(*whole),
             value,
@@ -103,13 +111,6 @@ def changes_of(body: Json, solution: Solution, policy: RunnablePolicy) -> Iterat
         )
 
 
-def _has_below(path: FieldPath, solution: Solution) -> bool:
-    return any(
-        other[: len(path)] == path != other and assignment.value is not MISSING
-        for other, assignment in solution.items()
-    )
-
-
 def _whole(body: Json, path: FieldPath) -> FieldPath:
     """Return the path of a list, or an item, that is not there yet around a field; else the
     field's own."""
@@ -118,7 +119,3 @@ def _whole(body: Json, path: FieldPath) -> FieldPath:
             listed = value_at(body, path[:depth])
             return path[: depth + 1] if isinstance(listed, list) else path[:depth]
     return path
-
-
-def _deciding(atoms: Sequence[Atom], current: Json) -> Atom:
-    return next((atom for atom in atoms if not atom.test.holds(current)), atoms[0])

@@ -96,7 +96,18 @@ class Search:
         """Return a witness, or the results in its way."""
         end = self.find(self.skeleton.body)
         if isinstance(end, NotDecided) and not end.is_refuted:
-            end = self._tried(end)
+            # An object that passes, with values of their types in the fields that results name: a
+            # way for rules whose text is not understood.
+            body, failing = end.body, {key_of(result): result for result in end.left}
+            while failing and time.monotonic() < self._deadline:
+                for changed in self._with_fields(body, failing.values()):
+                    left = self.failing(changed)
+                    if _is_closer(left, failing):
+                        body, failing = changed, left
+                        break
+                else:
+                    break
+            end = replace(end, left=tuple(failing.values()), body=body) if failing else body
         return end if isinstance(end, NotDecided) else self.minimal(end)
 
     def find(self, body: Body) -> Body | NotDecided:
@@ -119,20 +130,6 @@ class Search:
             if not failing:
                 return tried
         return NotDecided(tuple(failing.values()), tuple(active.values()), tried)
-
-    def _tried(self, ended: NotDecided) -> Body | NotDecided:
-        """Return an object that passes, with values of their types in the fields that results
-        name: a way for rules whose text is not understood."""
-        body, failing = ended.body, {key_of(result): result for result in ended.left}
-        while failing and time.monotonic() < self._deadline:
-            for changed in self._with_fields(body, failing.values()):
-                left = self.failing(changed)
-                if _is_closer(left, failing):
-                    body, failing = changed, left
-                    break
-            else:
-                break
-        return replace(ended, left=tuple(failing.values()), body=body) if failing else body
 
     def _with_fields(self, body: Body, results: Iterable[RuleResult]) -> Iterator[Body]:
         kind = kind_of(self.skeleton)

@@ -92,10 +92,8 @@ class Solver:
 
         Raises SearchLimitError.
         """
-        yield from self._search([(formula, {})], _State())
-
-    def _search(self, goals: list[Goal], state: _State) -> Iterator[Solution]:
-        waiting: list[Iterator[tuple[list[Goal], _State]]] = [iter([(goals, state)])]
+        state = _State()
+        waiting: list[Iterator[tuple[list[Goal], _State]]] = [iter([([(formula, {})], state)])]
         while waiting:
             way = next(waiting[-1], None)
             if way is None:
@@ -127,7 +125,13 @@ class Solver:
                 case All():
                     goals += [(part, scope) for part in reversed(formula.parts)]
                 case Every():
-                    goals += self._every(formula, scope, state)
+                    path = resolved(formula.place, scope)
+                    state.loops[path] = (*state.loops.get(path, ()), (formula, scope))
+                    every = [
+                        (formula.part, {**scope, formula.variable: (*path, index)})
+                        for index in range(self._length(path, state))
+                    ]
+                    goals += every
                 case Any() | Some():
                     state.choices.append((formula, scope))
                 case Unknown():
@@ -190,14 +194,6 @@ class Solver:
     def _length(self, path: FieldPath, state: _State) -> int:
         listed = value_at(self._body, path)
         return state.lengths.get(path, len(listed) if isinstance(listed, list) else 0)
-
-    def _every(self, loop: Every, scope: Scope, state: _State) -> list[Goal]:
-        path = resolved(loop.place, scope)
-        state.loops[path] = (*state.loops.get(path, ()), (loop, scope))
-        return [
-            (loop.part, {**scope, loop.variable: (*path, index)})
-            for index in range(self._length(path, state))
-        ]
 
     def _want(self, atom: Atom, scope: Scope, state: _State) -> bool:
         """Add a want; report whether the field can still have a value."""

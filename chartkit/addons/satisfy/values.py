@@ -204,9 +204,15 @@ def meet(tests: Sequence[Test], current: Json = MISSING) -> Meeting | None:
             return Meeting(value, _is_left(value, tests, closed))
     if closed is not None:
         return None
-    if _no_shape(tests) or _no_text(tests) or _no_size(tests):
+    shapes = [set(test.shapes) for test in tests if test.shapes]
+    is_missing = _passes(MISSING, tests)
+    no_shape = bool(shapes) and not is_missing and not set.intersection(*shapes)
+    if no_shape or _no_text(tests) or _no_size(tests):
         return None
-    text = _text_of_all(tests)
+    try:
+        text: str | None = shortest(_languages(tests))
+    except TooLargeError:
+        text = None
     if text is not None and _passes(text, tests):
         return Meeting(text, False)
     raise Undecided
@@ -316,13 +322,6 @@ def _written(size: Fraction, is_duration: bool) -> str:
     return f"{round(size * 1_000_000_000)}n"
 
 
-def _no_shape(tests: Sequence[Test]) -> bool:
-    """Report whether no type of values is one of those that every test takes."""
-    shapes = [set(test.shapes) for test in tests if test.shapes]
-    is_missing = _passes(MISSING, tests)
-    return bool(shapes) and not is_missing and not set.intersection(*shapes)
-
-
 def _no_size(tests: Sequence[Test]) -> bool:
     """Report whether a test takes sizes alone, and no size passes those that compare sizes."""
     if _passes(MISSING, tests):
@@ -353,10 +352,3 @@ def _no_text(tests: Sequence[Test]) -> bool:
         return shortest(_languages(tests)) is None
     except TooLargeError:
         return False
-
-
-def _text_of_all(tests: Sequence[Test]) -> str | None:
-    try:
-        return shortest(_languages(tests))
-    except TooLargeError:
-        return None

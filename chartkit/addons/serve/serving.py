@@ -108,7 +108,22 @@ def run(listen: ListenOptions, make: Callable[[], Source], write: Callable[[str]
     served = _loaded(make())
     with tempfile.TemporaryDirectory(prefix="chartkit-serve-") as folder:
         certificates = _certificates(listen, Path(folder))
-        settings = _settings(listen, certificates, Path(folder))
+        counts = Path(folder) / "metrics"
+        counts.mkdir()
+        settings = ServerSettings(
+            host=listen.host,
+            port=listen.port,
+            certificate=certificates.certificate,
+            key=certificates.key,
+            workers=listen.workers,
+            max_body=listen.max_body,
+            max_in_flight=listen.max_in_flight,
+            body_timeout=listen.body_timeout,
+            drain=listen.drain,
+            log_level=listen.log_level,
+            metrics_folder=counts,
+            traces=listen.traces,
+        )
         registration = _registration(listen, certificates, settings, log)
         worker = Worker(settings, make(), _target(listen))
 
@@ -144,25 +159,6 @@ def _loaded(source: Source) -> Served:
         return source.load()
     finally:
         source.close()
-
-
-def _settings(listen: ListenOptions, certificates: Certificates, folder: Path) -> ServerSettings:
-    counts = folder / "metrics"
-    counts.mkdir()
-    return ServerSettings(
-        host=listen.host,
-        port=listen.port,
-        certificate=certificates.certificate,
-        key=certificates.key,
-        workers=listen.workers,
-        max_body=listen.max_body,
-        max_in_flight=listen.max_in_flight,
-        body_timeout=listen.body_timeout,
-        drain=listen.drain,
-        log_level=listen.log_level,
-        metrics_folder=counts,
-        traces=listen.traces,
-    )
 
 
 def _target(listen: ListenOptions) -> Target | None:
@@ -235,23 +231,20 @@ def _certificates(listen: ListenOptions, folder: Path) -> Certificates:
     if listen.tls_cert is None and listen.tls_key is None:
         if listen.tls_ca is not None:
             raise InputError("--tls-ca needs --tls-cert and --tls-key")
-        return made_certificates(listen.tls_folder or folder, _names(listen))
+        own = [] if listen.host in _ANY else [listen.host]
+        if listen.webhook_url:
+            from urllib.parse import urlsplit
+
+            own += filter(None, [urlsplit(listen.webhook_url).hostname])
+        if listen.webhook_service:
+            namespace, name, _ = _service(listen.webhook_service)
+            own.append(f"{name}.{namespace}.svc")
+        return made_certificates(
+            listen.tls_folder or folder, tuple(dict.fromkeys((*_LOCAL, *own, *listen.names)))
+        )
     if listen.tls_cert is None or listen.tls_key is None:
         raise InputError("--tls-cert and --tls-key go together", hint="give both")
     return given_certificates(listen.tls_cert, listen.tls_key, listen.tls_ca)
-
-
-def _names(listen: ListenOptions) -> Sequence[str]:
-    """Return the names that a certificate is made for."""
-    own = [] if listen.host in _ANY else [listen.host]
-    if listen.webhook_url:
-        from urllib.parse import urlsplit
-
-        own += filter(None, [urlsplit(listen.webhook_url).hostname])
-    if listen.webhook_service:
-        namespace, name, _ = _service(listen.webhook_service)
-        own.append(f"{name}.{namespace}.svc")
-    return tuple(dict.fromkeys((*_LOCAL, *own, *listen.names)))
 
 
 def served(
@@ -377,7 +370,11 @@ class ClusterPolicies:
         source, namespace = answers(self.source)
         reader = Reader(source, namespace)
         if self._watches is None and self.source.recording is None:
-            self._watches = self._watch(reader.discovery)
+            from chartkit.network.cluster.client import connect
+            from chartkit.network.cluster.live import Watches
+
+            paths = [resource.path() for resource in _watched(reader.discovery)]
+            self._watches = Watches(connect(self.source.context), paths)
         notes: list[Diagnostic] = []
         survey = Survey(reader, load_surroundings(self.options, notes.append))
         environment = installed_environment("the cluster", survey, policies_there(reader))
@@ -391,7 +388,10 @@ class ClusterPolicies:
             needs_objects=False,
         )
         requests = installed.completed(requests)
-        bindings = list(_bindings(reader))
+        bindings: list[Resource] = []
+        for resource in reader.discovery.all:
+            if is_role_binding(Resource(sample(resource))):
+                bindings.extend(reader.everywhere(resource))
         world = self._world(installed, requests)
 
         unread = [f"not read: {what}: {reason}" for what, reason in reader.unread.items()]
@@ -423,13 +423,6 @@ class ClusterPolicies:
             self._watches.close()
             self._watches = None
 
-    def _watch(self, discovery: Discovery) -> Watches:
-        from chartkit.network.cluster.client import connect
-        from chartkit.network.cluster.live import Watches
-
-        paths = [resource.path() for resource in _watched(discovery)]
-        return Watches(connect(self.source.context), paths)
-
 
 def _watched(discovery: Discovery) -> Iterator[ApiResource]:
     """Yield the resources whose objects decide verdicts, each in one version."""
@@ -448,9 +441,3 @@ def _watched(discovery: Discovery) -> Iterator[ApiResource]:
         if decides and (group, kind) not in chosen:
             chosen.add((group, kind))
             yield served_kind
-
-
-def _bindings(reader: Reader) -> Iterator[Resource]:
-    for resource in reader.discovery.all:
-        if is_role_binding(Resource(sample(resource))):
-            yield from reader.everywhere(resource)

@@ -207,29 +207,27 @@ def read_attestor(body: Body, trust: TrustedRoots) -> Attestor:
     elsewhere.
     """
     with within(_OPTIONS):
-        return _read(body, trust)
-
-
-def _read(body: Body, trust: TrustedRoots) -> Attestor:
-    source, log = mapping_at(body, "source"), mapping_at(body, "ctlog")
-    repository = repository_of(_text(source, "repository"))
-    is_keyless = bool(body.get("keyless"))
-    ignores_log = bool(log.get("insecureIgnoreTlog"))
-    checks = CheckOptions(
-        ignores_log=ignores_log, ignores_sct=bool(log.get("insecureIgnoreSCT")), asks_log=bool(log)
-    )
-    if is_keyless or not ignores_log:
-        checks = replace(checks, trust=_trust(body, log, trust))
-    if chain := _text(log, "tsaCertChain"):
-        checks = replace(checks, clock=read_authority(chain))
-    key = mapping_at(body, "key")
-    return Attestor(
-        _signed_by(body, key, checks, trust.keys),
-        repository,
-        _text(source, "tagPrefix"),
-        {name: str(value) for name, value in mapping_at(body, "annotations").items()},
-        _text(key, "hashAlgorithm"),
-    )
+        source, log = mapping_at(body, "source"), mapping_at(body, "ctlog")
+        repository = repository_of(_text(source, "repository"))
+        is_keyless = bool(body.get("keyless"))
+        ignores_log = bool(log.get("insecureIgnoreTlog"))
+        checks = CheckOptions(
+            ignores_log=ignores_log,
+            ignores_sct=bool(log.get("insecureIgnoreSCT")),
+            asks_log=bool(log),
+        )
+        if is_keyless or not ignores_log:
+            checks = replace(checks, trust=_trust(body, log, trust))
+        if chain := _text(log, "tsaCertChain"):
+            checks = replace(checks, clock=read_authority(chain))
+        key = mapping_at(body, "key")
+        return Attestor(
+            _signed_by(body, key, checks, trust.keys),
+            repository,
+            _text(source, "tagPrefix"),
+            {name: str(value) for name, value in mapping_at(body, "annotations").items()},
+            _text(key, "hashAlgorithm"),
+        )
 
 
 def _trust(body: Body, log: Body, trust: TrustedRoots) -> Trust:

@@ -114,12 +114,8 @@ class PatternValue:
 def values_of(part: PatternPart) -> Iterator[PatternValue]:
     """Yield every value of a pattern whose field can be named; none below a field of unknown type,
     and none of a rule that matches custom kinds."""
-    yield from _below(PatternValue(part.path, (), part.value, _element_of(part), ANY))
-
-
-def _element_of(part: PatternPart) -> Types:
-    """Return the types of what a pattern is compared with: the elements of the innermost loop, or
-    the whole object."""
+    # The types of what a pattern is compared with: the elements of the innermost loop, or the whole
+    # object.
     element = whole = types_of(kinds_selected(part.kinds))
     names = {"request": request_of(whole)}
     for loop in part.loops:
@@ -127,7 +123,7 @@ def _element_of(part: PatternPart) -> Types:
         element = element_types(listed.types) or ANY
         names["element"] = Typed(element)
         element = whole if loop.get("elementScope") is False else element
-    return element
+    yield from _below(PatternValue(part.path, (), part.value, element, ANY))
 
 
 def _below(parent: PatternValue) -> Iterator[PatternValue]:

@@ -73,31 +73,29 @@ def judge(resources: Sequence[Resource], required: bool) -> list[Diagnostic]:
         hint = f"it is a Deployment with the label {COMPONENT}: {ADMISSION}"
         diagnostics.append(Diagnostic(RULE_NO_ADMISSION, Severity.ERROR, message, None, hint))
     for controller in present:
-        diagnostics.extend(_replicas(controller, required))
+        count, component = controller.replicas, controller.component
+        location = (controller.scaler or controller.deployment).location
+        what = f"{component} has {'at least ' if controller.scaler else ''}{count} replica"
+        what += "" if count == 1 else "s"
+        least = minimum(component)
+        hint = f"set {controller.values_key}: {least}"
+        if not isinstance(count, int) or isinstance(count, bool) or count < 0:
+            message = f"{component} has {count!r} for its number of replicas"
+            diagnostics.append(Diagnostic(RULE_REPLICAS, Severity.ERROR, message, location, hint))
+        elif component == ADMISSION and count == 2:
+            message = f"{what}, {_NOT_TWO}"
+            advice = hint if required else f"set {controller.values_key}: {ONE_OR_THREE}"
+            diagnostics.append(
+                Diagnostic(RULE_TWO_ADMISSION, Severity.ERROR, message, location, advice)
+            )
+        elif required and count < least:
+            message = f"{what}, and this environment must be highly available"
+            diagnostics.append(Diagnostic(RULE_REPLICAS, Severity.ERROR, message, location, hint))
+        elif required and component == ADMISSION and count > least:
+            message = f"{what}; {least} are enough to be highly available"
+            diagnostics.append(Diagnostic(RULE_REPLICAS, Severity.NOTE, message, location, None))
         diagnostics.extend(_budgets(controller, resources))
     return diagnostics
-
-
-def _replicas(controller: Controller, required: bool) -> Iterable[Diagnostic]:
-    count, component = controller.replicas, controller.component
-    location = (controller.scaler or controller.deployment).location
-    what = f"{component} has {'at least ' if controller.scaler else ''}{count} replica"
-    what += "" if count == 1 else "s"
-    least = minimum(component)
-    hint = f"set {controller.values_key}: {least}"
-    if not isinstance(count, int) or isinstance(count, bool) or count < 0:
-        message = f"{component} has {count!r} for its number of replicas"
-        yield Diagnostic(RULE_REPLICAS, Severity.ERROR, message, location, hint)
-    elif component == ADMISSION and count == 2:
-        message = f"{what}, {_NOT_TWO}"
-        advice = hint if required else f"set {controller.values_key}: {ONE_OR_THREE}"
-        yield Diagnostic(RULE_TWO_ADMISSION, Severity.ERROR, message, location, advice)
-    elif required and count < least:
-        message = f"{what}, and this environment must be highly available"
-        yield Diagnostic(RULE_REPLICAS, Severity.ERROR, message, location, hint)
-    elif required and component == ADMISSION and count > least:
-        message = f"{what}; {least} are enough to be highly available"
-        yield Diagnostic(RULE_REPLICAS, Severity.NOTE, message, location, None)
 
 
 def _budgets(controller: Controller, resources: Iterable[Resource]) -> Iterable[Diagnostic]:

@@ -16,7 +16,7 @@ from chartkit.charts.plan import REPORTER, ChartPlan, layered, member, values_fi
 from chartkit.documents.reader import read_file
 from chartkit.documents.yaml_dump import dump_yaml
 from chartkit.model import Body, Json
-from chartkit.project.monitoring import Ingress, Mode, Monitoring, PolicyReporter
+from chartkit.project.monitoring import Mode, Monitoring, PolicyReporter
 
 ALERTS_FILE: Final = "alerts/kyverno-alerts.yaml"
 """The alert rules, in the engine's chart."""
@@ -103,9 +103,23 @@ def _panels(rows: list[Mapping[str, Any]], shown: str) -> Iterator[Body]:
         height = max(_HEIGHTS[kind] for _, _, kind, _ in row["panels"])
         width = _WIDTH // min(len(row["panels"]), 4 if row is rows[0] else 2)
         for title, unit, kind, queries in row["panels"]:
-            yield _panel(title, unit, kind, queries, shown) | {
-                "gridPos": _place(left, top, width, height)
+            panel = {
+                "type": kind,
+                "title": title,
+                "datasource": _DATA_SOURCE,
+                "fieldConfig": {"defaults": {"unit": unit}, "overrides": []},
+                "targets": [
+                    {
+                        "refId": chr(ord("A") + number),
+                        "datasource": _DATA_SOURCE,
+                        "expr": query.replace("{f}", shown).replace("{r}", _RATE),
+                        "legendFormat": legend,
+                        **({"format": "table", "instant": True} if kind == "table" else {}),
+                    }
+                    for number, (legend, query) in enumerate(queries.items())
+                ],
             }
+            yield panel | {"gridPos": _place(left, top, width, height)}
             left += width
             if left >= _WIDTH:
                 left, top = 0, top + height
@@ -114,25 +128,6 @@ def _panels(rows: list[Mapping[str, Any]], shown: str) -> Iterator[Body]:
 
 def _place(left: int, top: int, width: int, height: int) -> Body:
     return {"x": left, "y": top, "w": width, "h": height}
-
-
-def _panel(title: str, unit: str, kind: str, queries: Mapping[str, str], shown: str) -> Body:
-    return {
-        "type": kind,
-        "title": title,
-        "datasource": _DATA_SOURCE,
-        "fieldConfig": {"defaults": {"unit": unit}, "overrides": []},
-        "targets": [
-            {
-                "refId": chr(ord("A") + number),
-                "datasource": _DATA_SOURCE,
-                "expr": query.replace("{f}", shown).replace("{r}", _RATE),
-                "legendFormat": legend,
-                **({"format": "table", "instant": True} if kind == "table" else {}),
-            }
-            for number, (legend, query) in enumerate(queries.items())
-        ],
-    }
 
 
 _PLUGIN: Final[Mapping[int, Callable[[bool], Body]]] = {
@@ -158,7 +153,17 @@ def chart_values(reporter: PolicyReporter, monitoring: Monitoring | None) -> Bod
     """The values of an environment; monitoring: how it is monitored, None where it is not."""
     ui: Body = {"enabled": reporter.ui}
     if reporter.ingress:
-        ui["ingress"] = _ingress_values(reporter.ingress)
+        ingress = reporter.ingress
+        paths = [{"path": "/", "pathType": "Prefix"}]
+        values: Body = {"enabled": True}
+        if ingress.class_name:
+            values["className"] = ingress.class_name
+        if ingress.annotations:
+            values["annotations"] = dict(ingress.annotations)
+        values["hosts"] = [{"host": ingress.host, "paths": paths}]
+        if ingress.secret:
+            values["tls"] = [{"secretName": ingress.secret, "hosts": [ingress.host]}]
+        ui["ingress"] = values
     if reporter.service:
         ui["service"] = {"type": reporter.service}
     values = {"ui": ui, **_PLUGIN[reporter.version.major](reporter.plugin)}
@@ -169,17 +174,4 @@ def chart_values(reporter: PolicyReporter, monitoring: Monitoring | None) -> Bod
             "enabled": True,
             "serviceMonitor": {"labels": dict(monitoring.labels)},
         }
-    return values
-
-
-def _ingress_values(ingress: Ingress) -> Body:
-    paths = [{"path": "/", "pathType": "Prefix"}]
-    values: Body = {"enabled": True}
-    if ingress.class_name:
-        values["className"] = ingress.class_name
-    if ingress.annotations:
-        values["annotations"] = dict(ingress.annotations)
-    values["hosts"] = [{"host": ingress.host, "paths": paths}]
-    if ingress.secret:
-        values["tls"] = [{"secretName": ingress.secret, "hosts": [ingress.host]}]
     return values

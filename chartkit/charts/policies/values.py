@@ -68,7 +68,19 @@ def base_values(catalogue: Catalogue, resolved: Selection, schema: Body) -> Body
     values["parameters"] = {name: body["default"] for name, body in shared.items()} | {
         name: value for name, value in resolved.parameters.items() if name in shared
     }
-    standard, switched = _standard(catalogue, resolved)
+    enabled = {name for name, policy in resolved.policies.items() if policy.enabled}
+    candidates = [
+        (
+            standard,
+            {
+                policy.name: policy.name in enabled
+                for policy in catalogue.policies
+                if (catalogue.standing.get(policy.name) in groups) != (policy.name in enabled)
+            },
+        )
+        for standard, groups in _STANDARDS.items()
+    ]
+    standard, switched = min(reversed(candidates), key=lambda candidate: len(candidate[1]))
     values["podSecurityStandard"] = standard
     values["policies"] = {
         policy.name: _policy_values(policy, resolved, switched.get(policy.name))
@@ -171,23 +183,6 @@ def _description(schema: Body, path: FieldPath) -> str:
 def _first_sentence(text: str) -> str:
     sentence, stop, _ = text.partition(". ")
     return sentence + "." if stop else text
-
-
-def _standard(catalogue: Catalogue, resolved: Selection) -> tuple[str, dict[str, bool]]:
-    """Return the nearest standard, and the policies to switch on or off in addition to it."""
-    enabled = {name for name, policy in resolved.policies.items() if policy.enabled}
-    candidates = [
-        (
-            standard,
-            {
-                policy.name: policy.name in enabled
-                for policy in catalogue.policies
-                if (catalogue.standing.get(policy.name) in groups) != (policy.name in enabled)
-            },
-        )
-        for standard, groups in _STANDARDS.items()
-    ]
-    return min(reversed(candidates), key=lambda candidate: len(candidate[1]))
 
 
 def _policy_values(policy: LibraryPolicy, resolved: Selection, enabled: bool | None) -> Body:

@@ -120,21 +120,17 @@ def _read_needs(
             name = ResourceName(_group(api_version), resource)
             findings.allow(controllers, [name], [verb], scan)
             if name == _CONFIG_MAPS and verb == "get":
-                _config_map(rest, path, findings)
+                namespace, name, *_ = (*rest, None, None)
+                if namespace is None or name is None:
+                    findings.note("an expression says which ConfigMap is read", path)
+                else:
+                    findings.reads_config_map(namespace, name, path)
     for call in calls(text, _GLOBAL, literals):
         entry = next(iter(call.arguments), None)
         if entry is None:
             findings.note("an expression says which GlobalContextEntry is asked", path)
         else:
             findings.global_entries.add(entry)
-
-
-def _config_map(arguments: Sequence[str | None], path: FieldPath, findings: Findings) -> None:
-    namespace, name, *_ = (*arguments, None, None)
-    if namespace is None or name is None:
-        findings.note("an expression says which ConfigMap is read", path)
-    else:
-        findings.reads_config_map(namespace, name, path)
 
 
 def _generating_needs(

@@ -299,9 +299,19 @@ def needs(bodies: Iterable[Body], definitions: Iterable[Body] = ()) -> Needs:
             _RULES[kind](body, findings)
         elif group == GROUP and kind in KINDS:
             cel_needs(kind.removeprefix(NAMESPACED), body, findings)
+    # The permissions that no role of Kyverno's grants; a scan's only if nothing else needs the
+    # same.
+    missing: list[Permission] = []
+    for (controller, group, resource, scan), verbs in findings.verbs.items():
+        has = granted(controller).get((group, resource), frozenset())
+        also = findings.verbs.get((controller, group, resource, False), set()) if scan else set()
+        lacking = tuple(sorted(verbs - has - also))
+        if lacking:
+            guessed = findings.guesses[group, resource]
+            missing.append(Permission(controller, group, resource, lacking, scan, guessed))
     return Needs(
         permissions=tuple(
-            sorted(_missing(findings), key=attrgetter("controller", "group", "resource", "scan"))
+            sorted(missing, key=attrgetter("controller", "group", "resource", "scan"))
         ),
         config_maps=tuple(sorted(findings.config_maps)),
         global_entries=tuple(sorted(findings.global_entries)),
@@ -316,18 +326,6 @@ def definitions_beside(folder: Path) -> tuple[Body, ...]:
     documents = read_file(file) if file.is_file() else ()
     bodies = (document.body for document in documents if isinstance(document.body, dict))
     return tuple(body for body in bodies if body.get("kind") == _DEFINITION)
-
-
-def _missing(findings: Findings) -> Iterator[Permission]:
-    """Return the permissions that no role of Kyverno's grants; a scan's only if nothing else needs
-    the same."""
-    for (controller, group, resource, scan), verbs in findings.verbs.items():
-        has = granted(controller).get((group, resource), frozenset())
-        also = findings.verbs.get((controller, group, resource, False), set()) if scan else set()
-        lacking = tuple(sorted(verbs - has - also))
-        if lacking:
-            guessed = findings.guesses[group, resource]
-            yield Permission(controller, group, resource, lacking, scan, guessed)
 
 
 def as_json(found: Needs) -> list[Body]:

@@ -64,19 +64,17 @@ def _engine(chart: ChartFiles, environment: Environment, root: Path) -> Said:  #
             if isinstance(chart.defaults.get(key), dict)
         }
     left = []
-    for key, given in _monitored(environment).items():
+    if environment.monitoring is None:
+        monitored: Body = {}
+    else:
+        controllers = engine_source.describe()["controllers"]
+        monitored = monitoring_values(environment.monitoring, controllers, metrics_apart=False)
+    for key, given in monitored.items():
         if key in chart.defaults:
             values[key] = {**values.get(key, {}), **given}
         else:
             left.append(_left(f"no key {key} in this version", environment.locate(MONITORING)))
     return Said(merge(values, own_values(environment).merged), tuple(left))
-
-
-def _monitored(environment: Environment) -> Body:
-    if environment.monitoring is None:
-        return {}
-    controllers = engine_source.describe()["controllers"]
-    return monitoring_values(environment.monitoring, controllers, metrics_apart=False)
 
 
 def _reporter(chart: ChartFiles, environment: Environment, root: Path) -> Said:  # noqa: ARG001
@@ -93,7 +91,12 @@ def _reporter(chart: ChartFiles, environment: Environment, root: Path) -> Said: 
 
 def _policies(chart: ChartFiles, environment: Environment, root: Path) -> Said:
     defaults = chart.defaults
-    named = _policy_names(chart)
+    # The policies of the chart: a template each, and one more in CEL.
+    named = frozenset(
+        parts[2].partition(".")[0]
+        for parts in (name.split("/") for name in chart.files)
+        if len(parts) == 3 and parts[0] == "templates" and not parts[2].startswith("_")
+    )
     left: list[Diagnostic] = []
     values: Body = {"validationFailureAction": _cased(environment.action.value, defaults)}
     by_policy = {}
@@ -157,15 +160,6 @@ def _cased(action: str, defaults: Body) -> str:
     """Charts before 3.1 write actions in small letters."""
     default = defaults.get("validationFailureAction")
     return action.lower() if isinstance(default, str) and default.islower() else action
-
-
-def _policy_names(chart: ChartFiles) -> frozenset[str]:
-    """The policies of the chart: a template each, and one more in CEL."""
-    return frozenset(
-        parts[2].partition(".")[0]
-        for parts in (name.split("/") for name in chart.files)
-        if len(parts) == 3 and parts[0] == "templates" and not parts[2].startswith("_")
-    )
 
 
 def _standard(environment: Environment, root: Path) -> tuple[str, list[Diagnostic]]:

@@ -168,18 +168,16 @@ def plan(found: Vendored, environments: Iterable[Environment], root: Path) -> Ch
         if name in files:
             what = f"has a file {name} of its own, and the environment needs that name"
             raise InputError(what, Location(str(found.folder)), "rename the environment")
-        values[name] = _values_text(found, environment_name, body)
+        head = (
+            f"# What chartkit.yaml says of {environment_name} to upstream's chart {found.name}.\n"
+        )
+        values[name] = head + (dump_yaml(body) if body else "")
     return ChartPlan(found.name, files, values)
 
 
 def said(found: Vendored, environment: Environment, root: Path) -> Said:
     """Return the values from chartkit.yaml for the chart of an environment; raises InputError."""
     return environment_values(found.chart, environment, root)
-
-
-def _values_text(vendored: Vendored, environment: str, values: Body) -> str:
-    head = f"# What chartkit.yaml says of {environment} to upstream's chart {vendored.name}.\n"
-    return head + (dump_yaml(values) if values else "")
 
 
 @dataclass(frozen=True, slots=True)

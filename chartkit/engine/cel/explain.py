@@ -141,22 +141,19 @@ class _Written:
     def start(self, expr: Expr) -> int:
         """Return the offset of a node's first character."""
         if expr.id not in self._starts:
-            self._starts[expr.id] = self._start(expr)
+            waiting, start = [expr], expr.offset
+            while waiting:
+                node = waiting.pop()
+                macro = self._macros.get(node.id)
+                called = node.function if isinstance(node, Call) and node.target is None else ""
+                if macro is not None:
+                    called = "" if macro.target is not None else macro.function
+                    waiting += [] if macro.target is None else [macro.target]
+                # A call has the offset of its parenthesis.
+                start = min(start, node.offset - (len(called) if called.isidentifier() else 0))
+                waiting += parts(node)
+            self._starts[expr.id] = start
         return self._starts[expr.id]
-
-    def _start(self, expr: Expr) -> int:
-        waiting, start = [expr], expr.offset
-        while waiting:
-            node = waiting.pop()
-            macro = self._macros.get(node.id)
-            called = node.function if isinstance(node, Call) and node.target is None else ""
-            if macro is not None:
-                called = "" if macro.target is not None else macro.function
-                waiting += [] if macro.target is None else [macro.target]
-            # A call has the offset of its parenthesis.
-            start = min(start, node.offset - (len(called) if called.isidentifier() else 0))
-            waiting += parts(node)
-        return start
 
 
 _written: Final = lru_cache(maxsize=512)(_Written)

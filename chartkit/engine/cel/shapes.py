@@ -92,7 +92,14 @@ def shape_of(kind: GroupVersionKind) -> Shape | None:
         below = waiting.pop()
         if below not in structs:
             structs[below] = _struct(below)
-            waiting += _structs_of((structs[below].fields or {}).values())
+            names = []
+            for type_ in (structs[below].fields or {}).values():
+                inner = type_
+                while inner.parameters:
+                    inner = inner.parameters[-1]
+                if inner.kind is TypeKind.STRUCT:
+                    names.append(inner.name)
+            waiting += names
     return Shape(struct(name), tuple(structs.values()))
 
 
@@ -108,17 +115,6 @@ def _type(text: str) -> Type:
     if text.startswith(MAP):
         return map_of(STRING, _type(text.removeprefix(MAP)))
     return _SCALARS.get(text) or struct(text)
-
-
-def _structs_of(types: Iterable[Type]) -> list[str]:
-    names = []
-    for type_ in types:
-        inner = type_
-        while inner.parameters:
-            inner = inner.parameters[-1]
-        if inner.kind is TypeKind.STRUCT:
-            names.append(inner.name)
-    return names
 
 
 RULE_ID: Final = "cel-types"

@@ -209,7 +209,11 @@ class AdmissionExpressions:
     def compile(self, text: str, expected: Sequence[Type] = ()) -> Expression:
         """An expression that sees the variables; expected: its allowed types, empty for any."""
         try:
-            program = self._program(text)
+            if not names_its_own(text):
+                program: Program = shared_program(text, self._kind)
+            else:
+                fields = tuple(self._fields.items())
+                program = shared_program(text, _environment(self._kind, fields, self._has_params))
         except CelCompileError as error:
             if error.issues[0].offset is None:
                 return Expression(text, None, f"program instantiation failed: {error.text}")
@@ -220,12 +224,6 @@ class AdmissionExpressions:
             actual = program.output_type
             return Expression(text, None, f"must evaluate to {wanted} but got {actual}")
         return Expression(text, program)
-
-    def _program(self, text: str) -> Program:
-        if not names_its_own(text):
-            return shared_program(text, self._kind)
-        fields = tuple(self._fields.items())
-        return shared_program(text, _environment(self._kind, fields, self._has_params))
 
     def variables(
         self, scope: Scope, computed: dict[Program, Value] | None = None

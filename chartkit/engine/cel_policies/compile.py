@@ -6,7 +6,7 @@ in one is judged as a Pod.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
 
@@ -72,9 +72,18 @@ class DigestEvaluator(Evaluator):
             return None
         host = ImageHost(self.policy, admission.world, self._fits, Evidence())
         try:
-            if not self._applies(admission, host):
+            ignores, scope = self.policy.ignores_errors, PolicyScope(admission.scope)
+            applies = holds(self._conditions, scope, host, ignores) and not any(
+                holds(programs, scope, host, ignores) for programs in self._exceptions
+            )
+            if not applies:
                 return None
-            missing = list(self._without_digest(body))
+            missing: list[tuple[tuple[str, ...], str]] = []
+            for members in extract_images(body).values():
+                for member in members.values():
+                    image: str = member["reference"]
+                    if not member.get("digest") and self._fits(image):
+                        missing.append((tuple(member["jsonPointer"].split("/")[1:]), image))
         except (CelError, EvaluationError):
             return None
         pinned: dict[tuple[str, ...], str] = {}
@@ -86,14 +95,6 @@ class DigestEvaluator(Evaluator):
                 continue
             except LookupFailed as error:
                 problems[path] = f"failed to resolve digest for image {image}: {error.message}"
-        return self._said(body, pinned, problems)
-
-    def _said(
-        self,
-        body: Body,
-        pinned: Mapping[tuple[str, ...], str],
-        problems: Mapping[tuple[str, ...], str],
-    ) -> RuleResult | None:
         if not pinned and not problems:
             return None
         if problems:
@@ -103,20 +104,6 @@ class DigestEvaluator(Evaluator):
         else:
             result = self.result(Status.PASS, "mutated image digest", RULE)
         return replace(result, patched=with_images(body, pinned)) if pinned else result
-
-    def _applies(self, admission: Admission, host: ImageHost) -> bool:
-        ignores, scope = self.policy.ignores_errors, PolicyScope(admission.scope)
-        return holds(self._conditions, scope, host, ignores) and not any(
-            holds(programs, scope, host, ignores) for programs in self._exceptions
-        )
-
-    def _without_digest(self, body: Body) -> Iterator[tuple[tuple[str, ...], str]]:
-        """Return the paths of the policy's images without digest, and their full references."""
-        for members in extract_images(body).values():
-            for member in members.values():
-                image: str = member["reference"]
-                if not member.get("digest") and self._fits(image):
-                    yield tuple(member["jsonPointer"].split("/")[1:]), image
 
 
 def _digest(image: Body) -> str:

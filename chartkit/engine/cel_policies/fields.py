@@ -9,7 +9,7 @@ from typing import Final
 from chartkit.engine.cel.host import Host
 from chartkit.engine.cel.interpreter.program import Program
 from chartkit.engine.cel.tracing.calls import RepeatHost
-from chartkit.engine.cel.tracing.datum import UNKNOWN, Datum, Entries, TraceError
+from chartkit.engine.cel.tracing.datum import UNKNOWN, Datum, TraceError
 from chartkit.engine.cel.tracing.junctions import pointers
 from chartkit.engine.cel.tracing.planner import causes_of, traced
 from chartkit.engine.cel.values import Value
@@ -126,22 +126,19 @@ class Roots:
         if name in ("object", "oldObject"):
             return Datum(value, () if value is self.judged else None)
         if name == "request" and isinstance(value, dict):
-            return Datum(value, members=self._request(value))
+            entries = {name: Datum(value[name], path) for name, path in _OF_OBJECT if name in value}
+            for name in ("object", "oldObject"):
+                entries[name] = self._datum(name, value[name])
+            kind = value["kind"]
+            assert isinstance(kind, dict)
+            parts = {name: Datum(kind[name], path) for name, path in _OF_KIND}
+            entries["kind"] = Datum(kind, ("kind",), members=parts)
+            return Datum(value, members=entries)
         if name == "variables":
             shared = _shared(self._scope)
             members = _Variables(self, self._programs, value, self._host, shared)
             return Datum(value, members=members)
         return Datum(value)
-
-    def _request(self, request: dict[str, Value]) -> Entries:
-        entries = {name: Datum(request[name], path) for name, path in _OF_OBJECT if name in request}
-        for name in ("object", "oldObject"):
-            entries[name] = self._datum(name, request[name])
-        kind = request["kind"]
-        assert isinstance(kind, dict)
-        parts = {name: Datum(kind[name], path) for name, path in _OF_KIND}
-        entries["kind"] = Datum(kind, ("kind",), members=parts)
-        return entries
 
 
 def _shared(scope: Mapping[str, Value]) -> dict[Program, Datum | TraceError]:

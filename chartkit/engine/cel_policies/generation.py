@@ -183,10 +183,8 @@ class _Values:
 def scalar(node: yaml.ScalarNode) -> Json:
     """The value of a scalar."""
     text: str = node.value
-    return text if node.tag == _STRING else _resolved(text)
-
-
-def _resolved(text: str) -> Json:
+    if node.tag == _STRING:
+        return text
     if text in _WORDS:
         return _WORDS[text]
     if text[0] not in "+-.0123456789" or len(text) > _LONGEST_NUMBER:
@@ -316,7 +314,16 @@ class _Compiler:
                 return partial(_value, segments[0])
             return _joined(segments)
         if isinstance(node, yaml.SequenceNode):
-            return _sequence([self._part(member) for member in node.value])
+            parts = [self._part(member) for member in node.value]
+
+            def render(scope: Scope, host: Host) -> Json:
+                made = []
+                for index, part in enumerate(parts):
+                    with Reraise(f"item {index}: ", CelError, CelError):
+                        made.append(part(scope, host))
+                return made
+
+            return render
         return self._mapping(node)
 
     def _mapping(self, node: yaml.Node) -> Part:
@@ -412,17 +419,6 @@ def _placeholder(text: str, start: int, line: int) -> tuple[str, int]:
     raise TemplateError(f"line {line}: unterminated {placeholder}: missing closing '))'")
 
 
-def _sequence(parts: list[Part]) -> Part:
-    def render(scope: Scope, host: Host) -> Json:
-        made = []
-        for index, part in enumerate(parts):
-            with Reraise(f"item {index}: ", CelError, CelError):
-                made.append(part(scope, host))
-        return made
-
-    return render
-
-
 def _mapping(parts: Mapping[str, Part]) -> Part:
     def render(scope: Scope, host: Host) -> Json:
         made: Body = {}
@@ -466,14 +462,12 @@ def _value(program: Program, scope: Scope, host: Host) -> Json:
     if value is None or isinstance(value, str | bool | float):
         return value
     try:
-        return _whole(value) if isinstance(value, int) else json_of(value)
+        if isinstance(value, int):
+            if value > _LARGEST:
+                raise CelError(f"uint value {int(value)} overflows the supported integer range")
+            return int(value)
+        return json_of(value)
     except CelError as error:
         raise CelError(
             f"failed to convert placeholder {quote(program.source)} result: {error.message}"
         ) from error
-
-
-def _whole(number: int) -> int:
-    if number > _LARGEST:
-        raise CelError(f"uint value {int(number)} overflows the supported integer range")
-    return int(number)

@@ -34,46 +34,43 @@ def compile_glob(pattern: str) -> Callable[[str], bool]:
     """Report whether a whole text fits: `*` is any text, `?` any character, `[a-z]` and `[!a-z]`
     one of some or none of them, `{a,b}` one of several, `\\` takes the next character as it is."""
     try:
-        regexp = compile_regex(rf"(?s)\A(?:{_translated(pattern)})\z")
+        out: list[str] = []
+        depth = at = 0
+        while at < len(pattern):
+            char = pattern[at]
+            if char == "\\":
+                at += 1
+                if at == len(pattern):
+                    raise GlobError("unexpected end of input")
+                out.append(re.escape(pattern[at]))
+            elif char == "[":
+                # The class that begins at a `[`, and where it ends.
+                end = pattern.find("]", at + 2)
+                if end < 0:
+                    raise GlobError("unexpected end of input")
+                inner = pattern[at + 1 : end]
+                negated = inner.startswith("!")
+                members = inner[1:] if negated else inner
+                body = members if re.fullmatch(r".-.", members) else re.escape(members)
+                text, at = f"[{'^' if negated else ''}{body}]", end
+                out.append(text)
+            elif char == "{":
+                depth += 1
+                out.append("(?:")
+            elif char == "}" and depth:
+                depth -= 1
+                out.append(")")
+            elif char == "," and depth:
+                out.append("|")
+            else:
+                out.append(_WILD.get(char) or re.escape(char))
+            at += 1
+        # A brace that nothing closes ends with the glob.
+        translated = "".join(out) + ")" * depth
+        regexp = compile_regex(rf"(?s)\A(?:{translated})\z")
     except RegexError as error:
         raise GlobError(str(error)) from error
     return regexp.matches
-
-
-def _translated(pattern: str) -> str:
-    out: list[str] = []
-    depth = at = 0
-    while at < len(pattern):
-        char = pattern[at]
-        if char == "\\":
-            at += 1
-            if at == len(pattern):
-                raise GlobError("unexpected end of input")
-            out.append(re.escape(pattern[at]))
-        elif char == "[":
-            # The class that begins at a `[`, and where it ends.
-            end = pattern.find("]", at + 2)
-            if end < 0:
-                raise GlobError("unexpected end of input")
-            inner = pattern[at + 1 : end]
-            negated = inner.startswith("!")
-            members = inner[1:] if negated else inner
-            body = members if re.fullmatch(r".-.", members) else re.escape(members)
-            text, at = f"[{'^' if negated else ''}{body}]", end
-            out.append(text)
-        elif char == "{":
-            depth += 1
-            out.append("(?:")
-        elif char == "}" and depth:
-            depth -= 1
-            out.append(")")
-        elif char == "," and depth:
-            out.append("|")
-        else:
-            out.append(_WILD.get(char) or re.escape(char))
-        at += 1
-    # A brace that nothing closes ends with the glob.
-    return "".join(out) + ")" * depth
 
 
 _REFERENCES: Final = "spec.matchImageReferences"
@@ -100,10 +97,7 @@ def compile_references(policy: CelPolicy, compiler: ExpressionCompiler) -> Fits:
                 references.append(_fits(program))
     matching.check()
     compiler.check()
-    return _any_of(tuple(references))
-
-
-def _any_of(tests: Sequence[Fits]) -> Fits:
+    tests = tuple(references)
     return lambda image: not tests or any(fits(image) for fits in tests)
 
 

@@ -46,7 +46,14 @@ def match_decision(
     source = constraints.source
     field = constraints.excluding(request)
     if field == "resourceRules":
-        return _of_rules(source.rules, request, locate)
+        parts = tuple(_of_rule(at, rule, request, locate) for at, rule in enumerate(source.rules))
+        nearest = min(
+            range(len(source.rules)), key=lambda at: len(_failing(source.rules[at], request))
+        )
+        text = parts[nearest].text
+        if len(parts) > 1:
+            text = f"none of {len(parts)} resourceRules matches; nearest: {text}"
+        return replace(parts[nearest], asked=Asked.MATCH, text=text, parts=parts)
     if field == "excludeResourceRules":
         at = _taking(source.excluded, request)
         text = f"excludeResourceRules[{at}] takes {_named(request)}"
@@ -54,7 +61,14 @@ def match_decision(
     if field == "namespaceSelector":
         return _of_namespace(source, request, locate)
     if field == "objectSelector":
-        return _of_object(source, request, locate)
+        assert source.object_selector is not None
+        miss = label_miss(source.object_selector, request.labels[request.object is None])
+        if miss is None:
+            text = "there is no object that the objectSelector could select"
+            return Decision(Asked.LABELS, False, text, locate("objectSelector"))
+        location = locate("objectSelector", *miss.path)
+        pointer = pointer_of("metadata", "labels", miss.key)
+        return Decision(Asked.LABELS, False, miss.text, location, pointer, miss.value)
     selectors = (source.namespace_selector, source.object_selector)
     for key, selector in zip(("namespaceSelector", "objectSelector"), selectors, strict=True):
         if selector is not None and (problem := selector_problem(selector)):
@@ -68,12 +82,9 @@ def match_decision(
 
 
 def _named(request: Attributes) -> str:
-    return f"{request.operation} of {shown(_resource(request))}"
-
-
-def _resource(request: Attributes) -> str:
     name = f"{request.resource}.{request.group}" if request.group else request.resource
-    return f"{name}/{request.subresource}" if request.subresource else name
+    resource = f"{name}/{request.subresource}" if request.subresource else name
+    return f"{request.operation} of {shown(resource)}"
 
 
 def _failing(rule: ResourceRule, request: Attributes) -> list[str]:
@@ -85,15 +96,6 @@ def _failing(rule: ResourceRule, request: Attributes) -> list[str]:
 
 def _taking(rules: tuple[ResourceRule, ...], request: Attributes) -> int:
     return next((at for at, rule in enumerate(rules) if not _failing(rule, request)), 0)
-
-
-def _of_rules(rules: tuple[ResourceRule, ...], request: Attributes, locate: Locate) -> Decision:
-    parts = tuple(_of_rule(at, rule, request, locate) for at, rule in enumerate(rules))
-    nearest = min(range(len(rules)), key=lambda at: len(_failing(rules[at], request)))
-    text = parts[nearest].text
-    if len(parts) > 1:
-        text = f"none of {len(parts)} resourceRules matches; nearest: {text}"
-    return replace(parts[nearest], asked=Asked.MATCH, text=text, parts=parts)
 
 
 def _of_rule(at: int, rule: ResourceRule, request: Attributes, locate: Locate) -> Decision:
@@ -149,14 +151,3 @@ def _of_namespace(source: MatchConstraints, request: Attributes, locate: Locate)
     location = locate("namespaceSelector", *miss.path)
     text = f"namespace {shown(name)}: {miss.text}"
     return Decision(Asked.NAMESPACE_LABELS, False, text, location, None, miss.value)
-
-
-def _of_object(source: MatchConstraints, request: Attributes, locate: Locate) -> Decision:
-    assert source.object_selector is not None
-    miss = label_miss(source.object_selector, request.labels[request.object is None])
-    if miss is None:
-        text = "there is no object that the objectSelector could select"
-        return Decision(Asked.LABELS, False, text, locate("objectSelector"))
-    location = locate("objectSelector", *miss.path)
-    pointer = pointer_of("metadata", "labels", miss.key)
-    return Decision(Asked.LABELS, False, miss.text, location, pointer, miss.value)

@@ -194,6 +194,8 @@ def read_cel_policy(resource: Resource) -> CelPolicy:
 def with_spec(policy: CelPolicy, spec: Body) -> CelPolicy:
     """The policy with another specification, of a schema that was checked."""
     evaluation: Body = spec.get("evaluation") or {}
+    autogen: Body = spec.get("autogen") or {}
+    controllers = (autogen.get("podControllers") or {}).get("controllers")
     return replace(
         policy,
         spec=spec,
@@ -204,7 +206,7 @@ def with_spec(policy: CelPolicy, spec: Body) -> CelPolicy:
         annotations_made=named_expressions(spec.get("auditAnnotations"), "key", "valueExpression"),
         ignores_errors=spec.get("failurePolicy") == "Ignore",
         actions=tuple(spec.get("validationActions") or ()),
-        controllers=_controllers(spec),
+        controllers=None if controllers is None else tuple(controllers),
         json=evaluation.get("mode") == "JSON",
         admission=_enabled(evaluation, "admission"),
         background=_enabled(evaluation, "background"),
@@ -214,12 +216,6 @@ def with_spec(policy: CelPolicy, spec: Body) -> CelPolicy:
 def _enabled(evaluation: Body, key: str) -> bool:
     part: Body = evaluation.get(key) or {}
     return part.get("enabled") is not False
-
-
-def _controllers(spec: Body) -> tuple[str, ...] | None:
-    autogen: Body = spec.get("autogen") or {}
-    controllers = (autogen.get("podControllers") or {}).get("controllers")
-    return None if controllers is None else tuple(controllers)
 
 
 def named_expressions(

@@ -115,7 +115,21 @@ class _Why:
         deciding = [asking for asking in own if asking.list in _DECIDING]
         asked = [asking for asking in deciding if asking.path[-1] == "expression"]
         if result.status is Status.ERROR:
-            return self._failed(result, asked)
+            # The decision of an error: an expression without value, or the last one asked, whose
+            # value is of no use.
+            failing = [asking for asking in self.expressions.asked if asking.error is not None]
+            named = [asking for asking in failing if asking.list != "variables"] or failing
+            if named:
+                return self.expressions.decision(named[-1])
+            if result.message.startswith("compilation error"):
+                path = next(self._unevaluated(), ())
+                where = self.policy.resource.location.within(pointer_of("spec", *path))
+                return replace(self._said(result), asked=Asked.EXPRESSION, location=where)
+            if not asked:
+                return self._said(result)
+            return replace(
+                self.expressions.decision(asked[-1]), holds=None, text=single_line(result.message)
+            )
         if result.status in _FAILED:
             failing = [asking for asking in asked if asking.evaluation.outcome is False]
             lifting = [asking for asking in self.expressions.asked if asking.exception is not None]
@@ -125,23 +139,6 @@ class _Why:
                 return self._said(result)
             return self.expressions.decision(failing[-1], result.fields)
         return self._passed(asked or conditions, result)
-
-    def _failed(self, result: RuleResult, asked: Sequence[Asking]) -> Decision:
-        """Return the decision of an error: an expression without value, or the last one asked,
-        whose value is of no use."""
-        failing = [asking for asking in self.expressions.asked if asking.error is not None]
-        named = [asking for asking in failing if asking.list != "variables"] or failing
-        if named:
-            return self.expressions.decision(named[-1])
-        if result.message.startswith("compilation error"):
-            path = next(self._unevaluated(), ())
-            where = self.policy.resource.location.within(pointer_of("spec", *path))
-            return replace(self._said(result), asked=Asked.EXPRESSION, location=where)
-        if not asked:
-            return self._said(result)
-        return replace(
-            self.expressions.decision(asked[-1]), holds=None, text=single_line(result.message)
-        )
 
     def _unevaluated(self) -> Iterator[FieldPath]:
         """Yield the paths of entries without an evaluation: of the first one, the expression does

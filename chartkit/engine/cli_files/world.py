@@ -71,7 +71,14 @@ class ObjectApi:
         if path.name:
             body = objects.get((path.namespace, path.name))
             if body is None:
-                kind = next((obj["kind"] for obj in objects.values()), _singular(path.resource))
+                resource = path.resource
+                for ending, instead in (("ies", "y"), ("es", ""), ("s", "")):
+                    if resource.endswith(ending):
+                        resource = resource.removesuffix(ending) + instead
+                        break
+                kind = next(
+                    (obj["kind"] for obj in objects.values()), resource[:1].upper() + resource[1:]
+                )
                 resource = f"{path.resource}.{path.group}" if path.group else path.resource
                 raise LookupFailed(
                     f"failed to get resource {path.api_version}/{kind}/{path.name}: "
@@ -115,15 +122,6 @@ class PartialApi(ObjectApi):
 
 
 _BESIDE: Final = "give the object, or the answer in a values file; nothing outside is asked"
-
-
-def _singular(resource: str) -> str:
-    """Return the kind that Kyverno's program takes a resource for that it has no object of."""
-    for ending, instead in (("ies", "y"), ("es", ""), ("s", "")):
-        if resource.endswith(ending):
-            resource = resource.removesuffix(ending) + instead
-            break
-    return resource[:1].upper() + resource[1:]
 
 
 def _parse(url_path: str) -> _Path:

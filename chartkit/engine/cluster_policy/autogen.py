@@ -23,15 +23,6 @@ _NAME_LENGTH: Final = 63
 Replacements = tuple[tuple[str, str], ...]
 
 
-def _replacements(template: str, root: str) -> Replacements:
-    """Return where a Pod's fields are in a controller; root: the prefix of the object's path."""
-    return tuple(
-        (f"{root}{what}.{part}", f"{root}{what}.{template}.{part}")
-        for part in ("spec", "metadata")
-        for what in ("object", "oldObject")
-    )
-
-
 def controllers(policy: Policy) -> frozenset[str]:
     """Return the kinds that the policy's rules are extended to; empty without autogen."""
     if next(unextended(policy.rules), None) is not None:
@@ -83,7 +74,13 @@ def unextended(rules: Sequence[Rule]) -> Iterator[tuple[int, FieldPath, str]]:
     for index, rule in enumerate(rules):
         if rule.generate:
             yield index, ("generate",), "a rule of the policy generates"
-        if _has_json_patch(rule.mutate):
+        if not rule.mutate:
+            has_json_patch = False
+        else:
+            has_json_patch = bool(rule.mutate.get("patchesJson6902")) or any(
+                loop.get("patchesJson6902") for loop in rule.mutate.get("foreach") or ()
+            )
+        if has_json_patch:
             yield index, ("mutate",), "a rule of the policy mutates with patchesJson6902"
         for path, block in rule.filters():
             special = {
@@ -101,14 +98,6 @@ def unextended(rules: Sequence[Rule]) -> Iterator[tuple[int, FieldPath, str]]:
             needed = needed or any(kind == "Pod" or kind in _KINDS for kind in block.kinds)
     if not needed:
         yield 0, ("match",), "no filter of the policy names just Pod"
-
-
-def _has_json_patch(mutate: Body | None) -> bool:
-    if not mutate:
-        return False
-    return bool(mutate.get("patchesJson6902")) or any(
-        loop.get("patchesJson6902") for loop in mutate.get("foreach") or ()
-    )
 
 
 def _compute(rules: Sequence[Rule], kinds: str) -> tuple[Rule, ...]:
@@ -136,7 +125,12 @@ def _extensions(rule: Rule, kinds: str) -> Iterable[Rule]:
 def _finish(rule: Rule, body: Body, *, cron: bool) -> Rule:
     root = "" if (body.get("validate") or {}).get("cel") else "request."
     kept = {key: value for key, value in body.items() if key in _CARRIED}
-    paths = _replacements(CRON_TEMPLATE if cron else TEMPLATE, root)
+    template = CRON_TEMPLATE if cron else TEMPLATE
+    paths = tuple(
+        (f"{root}{what}.{part}", f"{root}{what}.{template}.{part}")
+        for part in ("spec", "metadata")
+        for what in ("object", "oldObject")
+    )
     return read_rule(_rewrite(kept, paths), rule.location)
 
 

@@ -185,21 +185,19 @@ class CompiledPolicy:
             if matches is None and phase is not Phase.GENERATE:
                 yield rule, None
                 continue
-            bound = self._exceptions_of(rule, kind, subresource)
+            if not self.exceptions:
+                bound: tuple[BoundException, ...] = ()
+            else:
+                from chartkit.engine.cluster_policy.exceptions import bind_exceptions
+
+                bound = bind_exceptions(
+                    self.exceptions, self.policy.key, rule.name, kind, subresource
+                )
             # Kyverno looks at exceptions of generate rules before it looks at their match.
             if matches is None and not bound:
                 yield rule, None
             else:
                 yield rule, self._bind(index, rule, matches or never, bound, phase)
-
-    def _exceptions_of(
-        self, rule: Rule, kind: GroupVersionKind, subresource: str
-    ) -> tuple[BoundException, ...]:
-        if not self.exceptions:
-            return ()
-        from chartkit.engine.cluster_policy.exceptions import bind_exceptions
-
-        return bind_exceptions(self.exceptions, self.policy.key, rule.name, kind, subresource)
 
     def _bind(
         self,
@@ -283,26 +281,24 @@ def compile_policy(
     policy = read_policy(resource)
     check_policy(policy, cluster_wide)
     phases = frozenset(phase for phase in Phase for rule in policy.rules if _runs_in(rule, phase))
+    if not policy.match_conditions:
+        webhook: WebhookConditions | None = None
+    else:
+        from chartkit.engine.cluster_policy.validate_cel import WebhookConditions
+
+        webhook = WebhookConditions(policy.match_conditions)
     compiled = CompiledPolicy(
         policy,
         tuple(exceptions),
         phases,
         policy.annotations.get(_SCORED) != "false",
-        _webhook(policy),
+        webhook,
         cluster_wide,
         controllers(policy),
     )
     for index, rule in enumerate(policy.rules):
         compiled._bodies[_body_key(index, rule, policy)] = _compile_body(rule, policy)
     return compiled
-
-
-def _webhook(policy: Policy) -> WebhookConditions | None:
-    if not policy.match_conditions:
-        return None
-    from chartkit.engine.cluster_policy.validate_cel import WebhookConditions
-
-    return WebhookConditions(policy.match_conditions)
 
 
 _SCORED: Final = "policies.kyverno.io/scored"

@@ -155,23 +155,21 @@ def _read(fields: Body) -> Wanted:
     target = ObjectKey(*(_text(fields, key) for key in ("apiVersion", "kind", "namespace", "name")))
     clone = _object(fields, "clone")
     name, namespace = _text(clone, "name"), _text(clone, "namespace")
-    clone_list = _clone_list(_object(fields, "cloneList"))
+    body = _object(fields, "cloneList")
+    kinds = body.get("kinds") or ()
+    if not kinds:
+        clone_list: CloneList | None = None
+    else:
+        for kind in kinds:
+            if not isinstance(kind, str):
+                raise EvaluationError(f"cloneList.kinds must be texts, not {go_sprint(kind)}")
+        selector = read_selector(body.get("selector"))
+        clone_list = CloneList(tuple(map(split_kind, kinds)), _text(body, "namespace"), selector)
     if name:
         return Wanted(target, {}, target._replace(namespace=namespace, name=name))
     if clone_list is not None:
         return Wanted(target, {}, clone_list=clone_list)
     return Wanted(target, _object(fields, "data"))
-
-
-def _clone_list(body: Body) -> CloneList | None:
-    kinds = body.get("kinds") or ()
-    if not kinds:
-        return None
-    for kind in kinds:
-        if not isinstance(kind, str):
-            raise EvaluationError(f"cloneList.kinds must be texts, not {go_sprint(kind)}")
-    selector = read_selector(body.get("selector"))
-    return CloneList(tuple(map(split_kind, kinds)), _text(body, "namespace"), selector)
 
 
 def split_kind(text: str) -> tuple[str, str]:
@@ -295,30 +293,26 @@ class Writer:
             return
         store.budget.weigh(data, "a generated object")
         labels = managed_labels(self.policy, self.rule.name, store.trigger)
-        store.write(target, _finished(data, target, labels))
+        given = data.get("metadata")
+        if given is not None and not isinstance(given, dict):
+            raise EvaluationError("metadata must be an object")
+        metadata = {**(given or {}), "name": target.name, "namespace": target.namespace}
+        metadata["labels"] = {**labels_of(data), **labels}
+        metadata.pop("resourceVersion", None)
+        for key in ("name", "namespace"):
+            if not metadata[key]:
+                del metadata[key]
+        body: Body = {
+            "apiVersion": target.api_version,
+            "kind": data.get("kind") or target.kind,
+            "metadata": metadata,
+        }
+        rest = {key: value for key, value in data.items() if key not in body}
+        store.write(target, {**body, **{key: _plain(value) for key, value in rest.items()}})
 
 
 class CloneListError(EvaluationError):
     """A cloneList that cannot be listed; Kyverno's command-line program ends there."""
-
-
-def _finished(data: Body, target: ObjectKey, labels: dict[str, str]) -> Body:
-    given = data.get("metadata")
-    if given is not None and not isinstance(given, dict):
-        raise EvaluationError("metadata must be an object")
-    metadata = {**(given or {}), "name": target.name, "namespace": target.namespace}
-    metadata["labels"] = {**labels_of(data), **labels}
-    metadata.pop("resourceVersion", None)
-    for key in ("name", "namespace"):
-        if not metadata[key]:
-            del metadata[key]
-    body: Body = {
-        "apiVersion": target.api_version,
-        "kind": data.get("kind") or target.kind,
-        "metadata": metadata,
-    }
-    rest = {key: value for key, value in data.items() if key not in body}
-    return {**body, **{key: _plain(value) for key, value in rest.items()}}
 
 
 def _plain(value: Json) -> Json:
@@ -342,7 +336,14 @@ def unmatched_in_background(policy: Policy) -> Iterator[Diagnostic]:
     its match names operations."""
     spec = policy.resource.body.get("spec") or {}
     for rule in policy.rules:
-        switches = list(_background_switches(rule, spec.get("generateExisting") is True))
+        existing = spec.get("generateExisting") is True
+        switches: list[str] = []
+        if rule.generate is not None:
+            if rule.generate.get("synchronize") is True:
+                switches.append("synchronize")
+            own = rule.generate.get("generateExisting")
+            if own is True or (own is None and existing):
+                switches.append("generateExisting")
         if switches and _needs_operation(rule.match):
             what = " and ".join(switches)
             message = (
@@ -350,16 +351,6 @@ def unmatched_in_background(policy: Policy) -> Iterator[Diagnostic]:
                 "and what Kyverno does in the background has none"
             )
             yield Diagnostic(_ID, Severity.WARNING, message, rule.location, _HINT)
-
-
-def _background_switches(rule: Rule, existing: bool) -> Iterator[str]:
-    if rule.generate is None:
-        return
-    if rule.generate.get("synchronize") is True:
-        yield "synchronize"
-    own = rule.generate.get("generateExisting")
-    if own is True or (own is None and existing):
-        yield "generateExisting"
 
 
 def _needs_operation(match: Match) -> bool:

@@ -168,7 +168,16 @@ def filter_checks(
 ) -> Iterator[FilterCheck]:
     """Yield the checks of a filter for objects of a kind, in their order. A check of the kind alone
     is `always` or `never`."""
-    described = _describes(one)
+    described = bool(
+        one.kinds
+        or one.name
+        or one.names
+        or one.namespaces
+        or one.annotations
+        or one.selector is not None
+        or one.namespace_selector is not None
+        or one.operations
+    )
     if not (one.has_user or described):
         yield FilterCheck("filter", (), never)
         return
@@ -176,8 +185,22 @@ def filter_checks(
         holds: Predicate = always if compile_kinds(one.kinds)(kind, sub) else never
         yield FilterCheck("kind", (_RESOURCES, "kinds"), holds)
     if one.operations and role is not Role.EXCEPTION:
-        yield FilterCheck("operation", (_RESOURCES, "operations"), _of_operations(one))
-    yield from _description_checks(one)
+        operations = frozenset(one.operations)
+        yield FilterCheck(
+            "operation", (_RESOURCES, "operations"), lambda facts: facts.operation in operations
+        )
+    for key, names in (("name", (one.name,) if one.name else ()), ("names", one.names)):
+        if names:
+            yield FilterCheck("name", (_RESOURCES, key), _named(names))
+    if one.namespaces:
+        holds = _in_namespaces(one.namespaces)
+        yield FilterCheck("namespace", (_RESOURCES, "namespaces"), holds)
+    if one.annotations:
+        holds = _annotated(one.annotations)
+        yield FilterCheck("annotations", (_RESOURCES, "annotations"), holds)
+    if one.selector is not None:
+        holds = _labelled(one.selector)
+        yield FilterCheck("labels", (_RESOURCES, "selector"), holds)
     if one.namespace_selector is not None and (role is not Role.EXCEPTION or not _is_own(kind)):
         holds = _of_namespace_labels(one.namespace_selector, kind)
         yield FilterCheck("namespaceLabels", (_RESOURCES, "namespaceSelector"), holds)
@@ -193,24 +216,6 @@ _RESOURCES: Final = "resources"
 
 def _is_own(kind: GroupVersionKind) -> bool:
     return kind.kind == _NAMESPACE
-
-
-def _describes(resource_filter: ResourceFilter) -> bool:
-    return bool(
-        resource_filter.kinds
-        or resource_filter.name
-        or resource_filter.names
-        or resource_filter.namespaces
-        or resource_filter.annotations
-        or resource_filter.selector is not None
-        or resource_filter.namespace_selector is not None
-        or resource_filter.operations
-    )
-
-
-def _of_operations(resource_filter: ResourceFilter) -> Predicate:
-    operations = frozenset(resource_filter.operations)
-    return lambda facts: facts.operation in operations
 
 
 def _of_namespace_labels(selector: LabelSelector, kind: GroupVersionKind) -> Predicate:
@@ -230,21 +235,6 @@ def _of_user(resource_filter: ResourceFilter, role: Role, described: bool) -> Pr
     if role is Role.MATCH:
         return lambda facts: described if facts.user is None else asked(facts.user)
     return lambda facts: asked(facts.user or _NOBODY)
-
-
-def _description_checks(block: ResourceFilter) -> Iterator[FilterCheck]:
-    for key, names in (("name", (block.name,) if block.name else ()), ("names", block.names)):
-        if names:
-            yield FilterCheck("name", (_RESOURCES, key), _named(names))
-    if block.namespaces:
-        holds = _in_namespaces(block.namespaces)
-        yield FilterCheck("namespace", (_RESOURCES, "namespaces"), holds)
-    if block.annotations:
-        holds = _annotated(block.annotations)
-        yield FilterCheck("annotations", (_RESOURCES, "annotations"), holds)
-    if block.selector is not None:
-        holds = _labelled(block.selector)
-        yield FilterCheck("labels", (_RESOURCES, "selector"), holds)
 
 
 def _labelled(selector: LabelSelector) -> Predicate:

@@ -187,29 +187,26 @@ class _WatchedRule:
         recorder = recorder_of(self._sources, request.resource)
         base.recorder = recorder
         try:
-            result = self._watched(self.compiled, recorder, facts).run(base, request, facts)
+            policy = self._watch.policy
+            bound = {binding.exception.key: binding for binding in self.compiled.exceptions}
+            watched: list[BoundException] = []
+            for exception in policy.exceptions:
+                if not exception.names(policy.policy.key, self.rule.name):
+                    continue
+                location = exception.resource.location
+                sources = Sources(exception.resource.body["spec"], location, ("spec",), ())
+                reasons = self._watch.reasons(sources, facts)
+                match = reasons.block(exception.match, Role.EXCEPTION, ("match",))
+                if exception.key in bound:
+                    binding = bound[exception.key]
+                    watched.append(_WatchedException(exception, binding.predicate, sources, match))
+                else:
+                    recorder.add(_excepted(exception, False, match, ()))
+            result = replace(self.compiled, exceptions=tuple(watched)).run(base, request, facts)
         finally:
             base.recorder = None
         self.decision = self._decided(result, recorder, facts)
         return result
-
-    def _watched(self, compiled: CompiledRule, recorder: Recorder, facts: Facts) -> CompiledRule:
-        policy = self._watch.policy
-        bound = {binding.exception.key: binding for binding in compiled.exceptions}
-        watched: list[BoundException] = []
-        for exception in policy.exceptions:
-            if not exception.names(policy.policy.key, self.rule.name):
-                continue
-            location = exception.resource.location
-            sources = Sources(exception.resource.body["spec"], location, ("spec",), ())
-            reasons = self._watch.reasons(sources, facts)
-            match = reasons.block(exception.match, Role.EXCEPTION, ("match",))
-            if exception.key in bound:
-                binding = bound[exception.key]
-                watched.append(_WatchedException(exception, binding.predicate, sources, match))
-            else:
-                recorder.add(_excepted(exception, False, match, ()))
-        return replace(compiled, exceptions=tuple(watched))
 
     def _decided(self, result: RuleResult | None, recorder: Recorder, facts: Facts) -> Decision:
         parts = tuple(recorder.parts)
@@ -232,7 +229,37 @@ class _WatchedRule:
                 match = self.match(facts)
                 return match if not match.holds else Decision(asked, False, text, location)
             return Decision(asked, False, text, location, parts=parts)
-        return _of_action(asked, location, result, own, parts)
+        # The decision of a rule's action; own: the checks that belong to it.
+        status = result.status
+        holds = {Status.PASS: True, Status.FAIL: False, Status.WARN: False}.get(status)
+        # Conditions hold where a denial refuses.
+        wanted = status is not Status.PASS if asked is Asked.DENY and holds is not None else None
+        # A rule that mutates nothing is kept from it by what does not hold.
+        is_idle = asked is Asked.RULE and status is Status.SKIP
+        deciding = _deciding(own, wanted, False if is_idle else holds)
+        message = shortened(single_line(result.message), _MOST_CHARACTERS)
+        is_beside = deciding is not None and status is Status.ERROR and deciding.holds is not None
+        if deciding is None or is_beside or (asked is Asked.RULE and status is Status.PASS):
+            # No check says it, such as that a rule takes too long.
+            pointer = next(iter(result.fields), None)
+            return Decision(asked, holds, message, location, pointer, parts=parts)
+        text = deciding.text
+        if wanted is not None and deciding.holds is not wanted:
+            text = "a list of conditions is empty, and never holds"
+            return Decision(asked, wanted, text, location, parts=parts)
+        if asked is Asked.DENY:
+            holds = None if holds is None else not holds
+        elif asked is Asked.ANY_PATTERN and not holds and len(own) > 1:
+            text = f"none of {len(own)} patterns holds: {text}"
+        return Decision(
+            asked,
+            holds,
+            text,
+            deciding.location or location,
+            deciding.pointer,
+            deciding.value,
+            parts,
+        )
 
 
 def _nothing(own: Sequence[Decision], facts: Facts) -> str:
@@ -247,46 +274,6 @@ def _nothing(own: Sequence[Decision], facts: Facts) -> str:
 def _ends(decision: Decision) -> bool:
     """Report whether preconditions or an exception keep a rule from running."""
     return bool(decision.holds) is (decision.asked is Asked.EXCEPTION)
-
-
-def _of_action(
-    asked: Asked,
-    location: Location,
-    result: RuleResult,
-    own: tuple[Decision, ...],
-    parts: tuple[Decision, ...],
-) -> Decision:
-    """Return the decision of a rule's action; own: the checks that belong to it."""
-    status = result.status
-    holds = {Status.PASS: True, Status.FAIL: False, Status.WARN: False}.get(status)
-    # Conditions hold where a denial refuses.
-    wanted = status is not Status.PASS if asked is Asked.DENY and holds is not None else None
-    # A rule that mutates nothing is kept from it by what does not hold.
-    is_idle = asked is Asked.RULE and status is Status.SKIP
-    deciding = _deciding(own, wanted, False if is_idle else holds)
-    message = shortened(single_line(result.message), _MOST_CHARACTERS)
-    is_beside = deciding is not None and status is Status.ERROR and deciding.holds is not None
-    if deciding is None or is_beside or (asked is Asked.RULE and status is Status.PASS):
-        # No check says it, such as that a rule takes too long.
-        pointer = next(iter(result.fields), None)
-        return Decision(asked, holds, message, location, pointer, parts=parts)
-    text = deciding.text
-    if wanted is not None and deciding.holds is not wanted:
-        text = "a list of conditions is empty, and never holds"
-        return Decision(asked, wanted, text, location, parts=parts)
-    if asked is Asked.DENY:
-        holds = None if holds is None else not holds
-    elif asked is Asked.ANY_PATTERN and not holds and len(own) > 1:
-        text = f"none of {len(own)} patterns holds: {text}"
-    return Decision(
-        asked,
-        holds,
-        text,
-        deciding.location or location,
-        deciding.pointer,
-        deciding.value,
-        parts,
-    )
 
 
 def _deciding(

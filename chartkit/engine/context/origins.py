@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 
 from chartkit.engine.budget import Budget
-from chartkit.engine.context.context import Context, Loader
+from chartkit.engine.context.context import Context
 from chartkit.engine.jmespath.traced import ANY_KEY, MOST_FIELDS, Traced, made
 from chartkit.model import FieldPath, Json, pointer_of
 
@@ -68,7 +68,17 @@ class Origins(NamedTuple):
         loaders = self.context.loaders[: self.entries]
         for index in range(len(loaders) - 1, -1, -1):
             if loaders[index].name == name:
-                return self._entry(loaders[index], index)
+                loader = loaders[index]
+                from chartkit.engine.context.traced_values import entry_value
+
+                value = self.known.get(index)
+                if value is None:
+                    earlier = self._replace(entries=index)
+                    value = self.known[index] = entry_value(loader, earlier)
+                name = loader.name
+                if self.entries is None and value.value != self.context.data.get(name):
+                    return made(self.context.data.get(name), value)
+                return value
         return Traced(self.context.data[name]) if name in self.context.data else None
 
     def _request(self) -> Traced:
@@ -81,18 +91,6 @@ class Origins(NamedTuple):
             parts = request_parts(request, judged)
             request_value = self.known[_REQUEST] = Traced(request, parts=parts)
         return request_value
-
-    def _entry(self, loader: Loader, index: int) -> Traced:
-        from chartkit.engine.context.traced_values import entry_value
-
-        value = self.known.get(index)
-        if value is None:
-            earlier = self._replace(entries=index)
-            value = self.known[index] = entry_value(loader, earlier)
-        name = loader.name
-        if self.entries is None and value.value != self.context.data.get(name):
-            return made(self.context.data.get(name), value)
-        return value
 
 
 def origins_of(context: Context, judged: Json) -> Origins:

@@ -24,7 +24,7 @@ from chartkit.go.fmt import embedded_json
 from chartkit.model import Body, FieldPath, Json, path_step, pointer_steps
 
 if TYPE_CHECKING:
-    from chartkit.engine.context.entries.loader import EntryLoader, VariableLoader
+    from chartkit.engine.context.entries.loader import EntryLoader
 
 
 Resolve = Callable[[Origins], Traced]
@@ -129,30 +129,26 @@ def entry_value(loader: Loader, origins: Origins) -> Traced:
     from chartkit.engine.context.entries.loader import EntryLoader, VariableLoader
 
     if isinstance(loader, VariableLoader):
-        return _variable_entry(loader, origins)
+        from chartkit.engine.jmespath.tracing import MissingFieldError, compile_trace
+
+        path = origins.resolve(loader.text("jmesPath"))
+        value, default = loader.body.get("value"), loader.body.get("default")
+        traced = Traced(None) if value is None else origins.resolve(value)
+        if path.value:
+            try:
+                if value is None:
+                    traced = origins.query(path.value)
+                else:
+                    traced = compile_trace(path.value)(traced, origins.budget)
+            except MissingFieldError as error:
+                traced = made(None, error.place)
+            except JMESPathError:
+                traced = made(None, traced)
+        if traced.value is None and default is not None:
+            traced = origins.resolve(default).chosen_by(traced)
+        return traced.chosen_by(path) if path.reads else traced
     traced = Traced(origins.context.data.get(loader.name))
     return traced.chosen_by(*_read(loader, origins)) if isinstance(loader, EntryLoader) else traced
-
-
-def _variable_entry(loader: VariableLoader, origins: Origins) -> Traced:
-    from chartkit.engine.jmespath.tracing import MissingFieldError, compile_trace
-
-    path = origins.resolve(loader.text("jmesPath"))
-    value, default = loader.body.get("value"), loader.body.get("default")
-    traced = Traced(None) if value is None else origins.resolve(value)
-    if path.value:
-        try:
-            if value is None:
-                traced = origins.query(path.value)
-            else:
-                traced = compile_trace(path.value)(traced, origins.budget)
-        except MissingFieldError as error:
-            traced = made(None, error.place)
-        except JMESPathError:
-            traced = made(None, traced)
-    if traced.value is None and default is not None:
-        traced = origins.resolve(default).chosen_by(traced)
-    return traced.chosen_by(path) if path.reads else traced
 
 
 def _read(loader: EntryLoader, origins: Origins) -> Iterator[Traced]:

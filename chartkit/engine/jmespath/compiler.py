@@ -79,33 +79,6 @@ def keeps_null(node: Node) -> bool:
     return node.kind in _FOLLOW_FIRST and keeps_null(node.children[0])
 
 
-def _chain(names: tuple[str, ...], strict: bool) -> Search:
-    if strict:
-
-        def find(value: Json, _: Budget) -> Json:
-            name = ""
-            try:
-                for name in names:
-                    value = value[name]
-            except KeyError:
-                raise NotFoundError(name) from None
-            except TypeError:
-                return None
-            return value
-
-        return find
-
-    def find_or_null(value: Json, _: Budget) -> Json:
-        try:
-            for name in names:
-                value = value[name]
-        except (KeyError, TypeError):
-            return None
-        return value
-
-    return find_or_null
-
-
 def trailing_names(left: Node, right: Node) -> tuple[list[str], Node, Node]:
     """Return the names of the fields that a subexpression ends with, and the two parts before the
     first of them; no names where it ends with another part."""
@@ -137,7 +110,30 @@ class Compiler:
 
     def names(self, names: tuple[str, ...], strict: bool, /) -> Search:
         """The closure of nested fields."""
-        return _chain(names, strict)
+        if strict:
+
+            def find(value: Json, _: Budget) -> Json:
+                name = ""
+                try:
+                    for name in names:
+                        value = value[name]
+                except KeyError:
+                    raise NotFoundError(name) from None
+                except TypeError:
+                    return None
+                return value
+
+            return find
+
+        def find_or_null(value: Json, _: Budget) -> Json:
+            try:
+                for name in names:
+                    value = value[name]
+            except (KeyError, TypeError):
+                return None
+            return value
+
+        return find_or_null
 
     def swallow(self, search: Search) -> Search:
         """Return a search for which a missing key is null."""
@@ -411,7 +407,24 @@ def compile_call(name: Json, arguments: Sequence[Search]) -> Search:
     if len(arguments) != len(spec.parameters):
         return _after(arguments, raising(ArityError, "incorrect number of args"))
     if len(arguments) == 1:
-        return _unary(spec, arguments[0])
+        run, (parameter,), counts = spec.implementation, spec.parameters, spec.counts
+        classes, check, name = parameter.classes, parameter.check, f"{spec.name}()"
+
+        def call(value: Json, budget: Budget) -> Json:
+            given = arguments[0](value, budget)
+            kind = given.__class__
+            if classes is not None and kind not in classes:
+                check(given, budget)
+            if kind in _SIZED:
+                budget.steps -= len(given) >> _CHARACTERS
+                if budget.steps < 0:
+                    budget.spend(0, name)
+            try:
+                return run(budget, given) if counts else run(given)
+            except GoError as error:
+                raise FunctionError(str(error)) from error
+
+        return call
     return _checked(spec, arguments, spec.parameters)
 
 
@@ -420,27 +433,6 @@ def _after(arguments: Sequence[Search], run: Callable[[], Json]) -> Search:
         for argument in arguments:
             argument(value, budget)
         return run()
-
-    return call
-
-
-def _unary(spec: FunctionSpec, argument: Search) -> Search:
-    run, (parameter,), counts = spec.implementation, spec.parameters, spec.counts
-    classes, check, name = parameter.classes, parameter.check, f"{spec.name}()"
-
-    def call(value: Json, budget: Budget) -> Json:
-        given = argument(value, budget)
-        kind = given.__class__
-        if classes is not None and kind not in classes:
-            check(given, budget)
-        if kind in _SIZED:
-            budget.steps -= len(given) >> _CHARACTERS
-            if budget.steps < 0:
-                budget.spend(0, name)
-        try:
-            return run(budget, given) if counts else run(given)
-        except GoError as error:
-            raise FunctionError(str(error)) from error
 
     return call
 

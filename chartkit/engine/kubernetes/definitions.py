@@ -78,7 +78,15 @@ def find_problems(
         type_name = _TYPE_NAMES.get(value.__class__, "null")
         yield path, f'must be of type {kind}: "{type_name}"'
     elif kind == "string":
-        yield from _text_problems(schema, value, path, loaded)
+        among = () if loaded else tuple(schema.get("enum", ()))
+        longest = schema.get("maxLength", 0)
+        if among and value not in among:
+            shown = ", ".join(f'"{text}"' for text in among)
+            message = Unsupported(f'Unsupported value: "{value}": supported values: {shown}')
+            message.known, message.value = among, value
+            yield path, message
+        elif longest and len(value) > longest:
+            yield path, f"Too long: may not be more than {longest} bytes"
     elif kind == "integer" and value < schema.get("minimum", value):
         yield path, f"should be greater than or equal to {schema['minimum']}"
     elif kind == "array":
@@ -96,18 +104,6 @@ def find_problems(
 def _type(name: str) -> Schema:
     types = type_library()
     return flattened(types[name], types)
-
-
-def _text_problems(schema: Schema, value: str, path: FieldPath, loaded: bool) -> Iterator[Problem]:
-    among = () if loaded else tuple(schema.get("enum", ()))
-    longest = schema.get("maxLength", 0)
-    if among and value not in among:
-        shown = ", ".join(f'"{text}"' for text in among)
-        message = Unsupported(f'Unsupported value: "{value}": supported values: {shown}')
-        message.known, message.value = among, value
-        yield path, message
-    elif longest and len(value) > longest:
-        yield path, f"Too long: may not be more than {longest} bytes"
 
 
 def _object_problems(

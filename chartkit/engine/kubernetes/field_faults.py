@@ -142,7 +142,18 @@ def _check(wanted: str, minor: int) -> _Check:
     if wanted.startswith(MAP):
         return _members_check(dict, "an object", _check(wanted.removeprefix(MAP), minor))
     if wanted in _NAMES:
-        return _scalar_check(wanted)
+        classes: type | tuple[type, ...] = {"bool": bool, "string": str}.get(wanted, (int, float))
+        is_number = wanted in ("double", "int")
+
+        def run(value: Json) -> list[FieldFault]:
+            fits = isinstance(value, classes) and not (is_number and isinstance(value, bool))
+            if fits and (wanted != "int" or float(value).is_integer()):
+                return []
+            if isinstance(value, str) and value.startswith(_VARIABLE):
+                return []
+            return _wrong(value, _NAMES[wanted])
+
+        return run
     return _object_check(wanted, minor) if fields_of(wanted) else lambda _: []
 
 
@@ -189,21 +200,6 @@ def _object_check(name: str, minor: int) -> _Check:
             elif member is not None:
                 faults += [fault.below(key, f".{key}") for fault in check(member)]
         return faults
-
-    return run
-
-
-def _scalar_check(wanted: str) -> _Check:
-    classes: type | tuple[type, ...] = {"bool": bool, "string": str}.get(wanted, (int, float))
-    is_number = wanted in ("double", "int")
-
-    def run(value: Json) -> list[FieldFault]:
-        fits = isinstance(value, classes) and not (is_number and isinstance(value, bool))
-        if fits and (wanted != "int" or float(value).is_integer()):
-            return []
-        if isinstance(value, str) and value.startswith(_VARIABLE):
-            return []
-        return _wrong(value, _NAMES[wanted])
 
     return run
 

@@ -60,32 +60,30 @@ def parse_image(image: str, default_registry: str = DEFAULT_REGISTRY) -> ImageRe
     named = "." in first or ":" in first or first == "localhost" or to_lower(first) != first
     full = image if slash and named else f"{default_registry}/{image}"
     try:
-        return _parse(full)
+        match = _REFERENCE.match(full) if len(full) <= _MAX_LENGTH else None
+        if match is None:
+            if len(full) <= _MAX_LENGTH and _REFERENCE.match(to_lower(full)):
+                raise ImageReferenceError("repository name must be lowercase")
+            raise ImageReferenceError("invalid reference format")
+        if len(match["path"]) > _MAX_PATH:
+            raise ImageReferenceError(
+                f"repository name must not be more than {_MAX_PATH} characters"
+            )
+        digest, tag = match["digest"] or "", match["tag"] or ""
+        if digest:
+            algorithm, _, encoded = digest.partition(":")
+            if algorithm not in _DIGEST_LENGTHS:
+                raise ImageReferenceError("unsupported digest algorithm")
+            if len(encoded) != _DIGEST_LENGTHS[algorithm]:
+                raise ImageReferenceError("invalid checksum digest length")
+            if not _LOWER_HEX.match(encoded):
+                raise ImageReferenceError("invalid checksum digest format")
+        elif not tag:
+            tag = "latest"
+        return ImageReference(match["domain"] or "", match["path"], tag, digest)
     except ImageReferenceError as error:
         settings = f"defaultRegistry: {default_registry}, enableDefaultRegistryMutation: true"
         raise ImageReferenceError(f"bad image: {full}, {settings}: {error}") from None
-
-
-def _parse(full: str) -> ImageReference:
-    match = _REFERENCE.match(full) if len(full) <= _MAX_LENGTH else None
-    if match is None:
-        if len(full) <= _MAX_LENGTH and _REFERENCE.match(to_lower(full)):
-            raise ImageReferenceError("repository name must be lowercase")
-        raise ImageReferenceError("invalid reference format")
-    if len(match["path"]) > _MAX_PATH:
-        raise ImageReferenceError(f"repository name must not be more than {_MAX_PATH} characters")
-    digest, tag = match["digest"] or "", match["tag"] or ""
-    if digest:
-        algorithm, _, encoded = digest.partition(":")
-        if algorithm not in _DIGEST_LENGTHS:
-            raise ImageReferenceError("unsupported digest algorithm")
-        if len(encoded) != _DIGEST_LENGTHS[algorithm]:
-            raise ImageReferenceError("invalid checksum digest length")
-        if not _LOWER_HEX.match(encoded):
-            raise ImageReferenceError("invalid checksum digest format")
-    elif not tag:
-        tag = "latest"
-    return ImageReference(match["domain"] or "", match["path"], tag, digest)
 
 
 INDEX_REGISTRY = "index.docker.io"

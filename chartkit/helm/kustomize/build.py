@@ -176,7 +176,9 @@ class _Builder:
         copy = str(self.folder / "copy")
         for name in (os.path.relpath(copy), copy):
             message = message.replace(name, self.tree.repository.name(self.tree.repository.top))
-        raise InputError(shortened(_innermost(message.removeprefix(_ERROR)), _SHOWN))
+        inner = message.removeprefix(_ERROR).rpartition("recursed accumulation of path ")[2]
+        of_file = _OF_FILE.search(inner)
+        raise InputError(shortened(f"{of_file[2]}: {of_file[1]}" if of_file else inner, _SHOWN))
 
     def _failed(self, closure: Sequence[Kustomization], error: ChartkitError) -> _Built:
         if any(kustomization.dropped for kustomization in closure):
@@ -196,13 +198,6 @@ def _version(file: Path) -> object:
     except OSError:
         return None
     return status.st_mtime_ns, status.st_size, status.st_ino
-
-
-def _innermost(message: str) -> str:
-    """Return the part of kustomize's message that is about the file or folder farthest in."""
-    inner = message.rpartition("recursed accumulation of path ")[2]
-    of_file = _OF_FILE.search(inner)
-    return f"{of_file[2]}: {of_file[1]}" if of_file else inner
 
 
 class _Copy:
@@ -232,7 +227,10 @@ class _Copy:
                 self._write(reference.path, reference.real, None)
         for reference in subject.folders:
             if reference.path != reference.real and reference.path not in self._done:
-                self._link(reference.path, reference.real)
+                target = self._target(reference.path)
+                inside = self._folder / os.path.relpath(reference.real, self._top)
+                if not os.path.lexists(target):
+                    target.symlink_to(inside, target_is_directory=True)
 
     def _target(self, path: str) -> Path:
         self._done.add(path)
@@ -251,9 +249,3 @@ class _Copy:
         if self._bytes > MOST_BYTES:
             raise InputError(f"kustomizations refer to more than {size(MOST_BYTES)} of files")
         self._target(path).write_bytes(content)
-
-    def _link(self, path: str, real: str) -> None:
-        target = self._target(path)
-        inside = self._folder / os.path.relpath(real, self._top)
-        if not os.path.lexists(target):
-            target.symlink_to(inside, target_is_directory=True)

@@ -173,7 +173,21 @@ class _References:
                 self._refuse((key, index), "a chart of a kustomization is not rendered", _CHART)
         for steps, text in _written(body):
             try:
-                self._take(steps, text)
+                key = str(steps[0])
+                reference = self._resolved(key, text)
+                if reference is None:
+                    if steps[0] in _PLUGINS:
+                        self._plugins(str(steps[0]), text, self.subject.document.source.file)
+                elif os.path.isdir(reference.real):
+                    if key not in _FOLDERS:
+                        raise _Refused(f"'{text}' is a folder", "name a file")
+                    self.subject.folders.append(reference)
+                else:
+                    self.subject.files.append(reference)
+                    if key in _PLUGINS:
+                        self._plugins(
+                            key, read_source(reference.real), self.repository.name(reference.real)
+                        )
             except _Refused as refused:
                 message, hint = refused.args
                 self._refuse(steps, message, hint)
@@ -186,23 +200,6 @@ class _References:
             else first
             for first, *others in kinds.values()
         ]
-
-    def _take(self, steps: Steps, text: str) -> None:
-        key = str(steps[0])
-        reference = self._resolved(key, text)
-        if reference is None:
-            if steps[0] in _PLUGINS:
-                self._plugins(str(steps[0]), text, self.subject.document.source.file)
-        elif os.path.isdir(reference.real):
-            if key not in _FOLDERS:
-                raise _Refused(f"'{text}' is a folder", "name a file")
-            self.subject.folders.append(reference)
-        else:
-            self.subject.files.append(reference)
-            if key in _PLUGINS:
-                self._plugins(
-                    key, read_source(reference.real), self.repository.name(reference.real)
-                )
 
     def _resolved(self, key: str, text: str) -> Reference | None:
         """Return the reference that a path leads to; None for a text that is a document."""

@@ -88,7 +88,23 @@ def confine(
     if system.prctl(_SET_NO_NEW_PRIVILEGES, 1, 0, 0, 0) == 0:
         if readable is not None:
             _restrict_files(system, readable, writable)
-        _refuse_sockets(system)
+        # seccomp: no socket of any family, and no io_uring, which could open one.
+        numbers = _SOCKET.get(os.uname().machine)
+        if numbers is not None and struct.calcsize("P") == 8:
+            architecture, socket = numbers
+            steps = [
+                (0x20, 0, 0, 4),  # load the architecture
+                (0x15, 0, 4, architecture),  # another one: refuse
+                (0x20, 0, 0, 0),  # load the number of the call
+                (0x15, 2, 0, socket),
+                (0x15, 1, 0, _IO_URING_SETUP),
+                (0x06, 0, 0, _ALLOWED),
+                (0x06, 0, 0, _REFUSED),
+            ]
+            code = b"".join(struct.pack("=HBBI", *step) for step in steps)
+            held = ctypes.create_string_buffer(code, len(code))
+            program = struct.pack("@HP", len(steps), ctypes.addressof(held))
+            system.prctl(_SET_SECCOMP, _SECCOMP_FILTER, program, 0, 0)
 
 
 def die_with_parent(parent: int) -> None:
@@ -152,27 +168,6 @@ def _allow(system: ctypes.CDLL, rules: int, path: str, rights: int) -> None:
         )
     finally:
         os.close(opened)
-
-
-def _refuse_sockets(system: ctypes.CDLL) -> None:
-    """seccomp: no socket of any family, and no io_uring, which could open one."""
-    numbers = _SOCKET.get(os.uname().machine)
-    if numbers is None or struct.calcsize("P") != 8:
-        return
-    architecture, socket = numbers
-    steps = [
-        (0x20, 0, 0, 4),  # load the architecture
-        (0x15, 0, 4, architecture),  # another one: refuse
-        (0x20, 0, 0, 0),  # load the number of the call
-        (0x15, 2, 0, socket),
-        (0x15, 1, 0, _IO_URING_SETUP),
-        (0x06, 0, 0, _ALLOWED),
-        (0x06, 0, 0, _REFUSED),
-    ]
-    code = b"".join(struct.pack("=HBBI", *step) for step in steps)
-    held = ctypes.create_string_buffer(code, len(code))
-    program = struct.pack("@HP", len(steps), ctypes.addressof(held))
-    system.prctl(_SET_SECCOMP, _SECCOMP_FILTER, program, 0, 0)
 
 
 def packed(settings: Mapping[str, Any]) -> str:

@@ -109,7 +109,15 @@ class Worker:
             self._errors.truncate()
         with _killed_after(self._process, limits.seconds) as late:
             self._send({**call, **bounds})
-            frame = self._frame()
+            stdout = self._process.stdout
+            assert stdout is not None
+            header = stdout.read(HEADER.size)
+            if len(header) < HEADER.size:
+                frame: tuple[bytes, bytes] | None = None
+            else:
+                kind, length = HEADER.unpack(header)
+                content = stdout.read(length)
+                frame = (kind, content) if len(content) == length else None
         if frame is None:
             raise StoppedError(self._epitaph(limits, bool(late)))
         kind, content = frame
@@ -153,16 +161,6 @@ class Worker:
         except OSError:
             # It is dead: reading its answer says so, too.
             return
-
-    def _frame(self) -> tuple[bytes, bytes] | None:
-        stdout = self._process.stdout
-        assert stdout is not None
-        header = stdout.read(HEADER.size)
-        if len(header) < HEADER.size:
-            return None
-        kind, length = HEADER.unpack(header)
-        content = stdout.read(length)
-        return (kind, content) if len(content) == length else None
 
     def _epitaph(self, limits: Limits, late: bool) -> str:
         code = self._process.wait()
@@ -221,7 +219,14 @@ class Programs:
                 process.kill()
             try:
                 with _killed_after(process, limits.seconds) as late:
-                    cpu_seconds = _ended(process)
+                    # Wait for a process, and return the processor time that it took, 0 if unknown
+                    if sys.platform == "win32":
+                        process.wait()
+                        cpu_seconds = 0
+                    else:
+                        _, status, usage = os.wait4(process.pid, 0)
+                        process.returncode = os.waitstatus_to_exitcode(status)
+                        cpu_seconds = usage.ru_utime + usage.ru_stime
             finally:
                 process.kill()
                 process.wait()
@@ -237,16 +242,6 @@ class Programs:
         self._closed = True
         for process in list(self._running):
             process.kill()
-
-
-def _ended(process: subprocess.Popen[bytes]) -> float:
-    """Wait for a process, and return the processor time that it took, 0 if unknown."""
-    if sys.platform == "win32":
-        process.wait()
-        return 0
-    _, status, usage = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
-    return usage.ru_utime + usage.ru_stime
 
 
 def _check_end(done: ProgramResult, limits: Limits, late: bool, cpu_seconds: float) -> None:

@@ -179,7 +179,8 @@ class Watches:
         self._changed = threading.Event()
         self._stop = threading.Event()
         for path in paths:
-            version = self._version(path)
+            body = self._cluster.get(with_query(path, {"limit": "1"})) or {}
+            version = _version_of(body)
             threading.Thread(target=self._run, args=(path, version), daemon=True).start()
 
     def changed(self) -> bool:
@@ -191,11 +192,6 @@ class Watches:
     def close(self) -> None:
         """End. A thread that waits for the server ends with the next event."""
         self._stop.set()
-
-    def _version(self, path: str) -> str:
-        """Return the version of a list, empty where it is not served."""
-        body = self._cluster.get(with_query(path, {"limit": "1"})) or {}
-        return _version_of(body)
 
     def _run(self, path: str, version: str) -> None:
         while not self._stop.is_set():
@@ -219,23 +215,20 @@ class Watches:
         try:
             if response.status != _OK:
                 raise ValueError(f"status {response.status}")
-            return self._events(response, version)
+            rest = b""
+            while part := response.read1(_PART):
+                if self._stop.is_set():
+                    return version
+                *lines, rest = (rest + part).split(b"\n")
+                if len(rest) > _LONGEST_LINE:
+                    raise ValueError("an event is too long")
+                for line in filter(bytes.strip, lines):
+                    version = self._event(parse_json(line), version)
+                    if not version:
+                        return version
+            return version
         finally:
             response.close()
-
-    def _events(self, response: Any, version: str) -> str:
-        rest = b""
-        while part := response.read1(_PART):
-            if self._stop.is_set():
-                return version
-            *lines, rest = (rest + part).split(b"\n")
-            if len(rest) > _LONGEST_LINE:
-                raise ValueError("an event is too long")
-            for line in filter(bytes.strip, lines):
-                version = self._event(parse_json(line), version)
-                if not version:
-                    return version
-        return version
 
     def _event(self, event: Json, version: str) -> str:
         if not isinstance(event, dict):

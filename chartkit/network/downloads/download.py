@@ -127,7 +127,31 @@ def unpack(content: bytes, source: str, limits: Limits) -> dict[str, bytes]:
     file.
     """
     if content.startswith(_GZIP):
-        return _untar(content, source, limits)
+        stream = _LimitedGzip(content, source, limits)
+        collected = FileCollector(source, limits)
+        try:
+            with tarfile.open(fileobj=stream, mode="r|") as archive:
+                for count, member in enumerate(archive, 1):
+                    if member.issym() or member.islnk():
+                        raise _no_file(member.name, "a link", source)
+                    if member.issparse() or not (member.isreg() or member.isdir()):
+                        raise _no_file(member.name, "neither a file nor a folder", source)
+                    if member.size < 0:
+                        raise _damaged(source)
+                    collected.announce(count, member.size)
+                    if member.isdir():
+                        continue
+                    name = checked_name(member.name, source)
+                    inner = archive.extractfile(member)
+                    data = inner.read() if inner is not None else b""
+                    if len(data) != member.size:
+                        raise _damaged(source)
+                    if not is_left_out(name):
+                        collected.add(name, data)
+            stream.drain()
+        except (tarfile.TarError, EOFError, OSError, zlib.error, RecursionError, ValueError):
+            raise _damaged(source) from None
+        return collected.finish()
     if content.startswith(_ZIP):
         return _unzip(content, source, limits)
     hint = "archives end in .tar.gz, .tgz or .zip"
@@ -173,34 +197,6 @@ def _check_ratio(unpacked: int, packed: int, source: str, limits: Limits) -> Non
     if unpacked > limits.ratio_from and unpacked > limits.ratio * packed:
         what = f"unpacks to more than {limits.ratio} times its size"
         raise InputError(what, Location(source), "that is a zip bomb")
-
-
-def _untar(content: bytes, source: str, limits: Limits) -> dict[str, bytes]:
-    stream = _LimitedGzip(content, source, limits)
-    collected = FileCollector(source, limits)
-    try:
-        with tarfile.open(fileobj=stream, mode="r|") as archive:
-            for count, member in enumerate(archive, 1):
-                if member.issym() or member.islnk():
-                    raise _no_file(member.name, "a link", source)
-                if member.issparse() or not (member.isreg() or member.isdir()):
-                    raise _no_file(member.name, "neither a file nor a folder", source)
-                if member.size < 0:
-                    raise _damaged(source)
-                collected.announce(count, member.size)
-                if member.isdir():
-                    continue
-                name = checked_name(member.name, source)
-                inner = archive.extractfile(member)
-                data = inner.read() if inner is not None else b""
-                if len(data) != member.size:
-                    raise _damaged(source)
-                if not is_left_out(name):
-                    collected.add(name, data)
-        stream.drain()
-    except (tarfile.TarError, EOFError, OSError, zlib.error, RecursionError, ValueError):
-        raise _damaged(source) from None
-    return collected.finish()
 
 
 def _unzip(content: bytes, source: str, limits: Limits) -> dict[str, bytes]:

@@ -144,7 +144,14 @@ def verify(folder: Path) -> list[Diagnostic]:
     """Return the differences of a vendored folder from its lock file; raises InputError for the
     lock."""
     locked = read_lock(folder).files
-    there = dict(_files(folder))
+    files: list[tuple[str, str | None]] = []
+    for path in folder.rglob("*"):
+        name = path.relative_to(folder).as_posix()
+        if path.is_symlink() or not (path.is_file() or path.is_dir()):
+            files.append((name, None))
+        elif path.is_file() and name != LOCK_FILE:
+            files.append((name, digest(path.read_bytes())))
+    there = dict(files)
     diagnostics: list[Diagnostic] = []
     for name in sorted({*locked, *there}):
         if name not in there:
@@ -161,17 +168,6 @@ def verify(folder: Path) -> list[Diagnostic]:
         location = Location(str(folder / name))
         diagnostics.append(Diagnostic(RULE_CHANGED, Severity.ERROR, message, location, hint))
     return diagnostics
-
-
-def _files(folder: Path) -> Iterator[tuple[str, str | None]]:
-    """Yield files by path with their digests, None for what is not a plain file; without the lock
-    file."""
-    for path in folder.rglob("*"):
-        name = path.relative_to(folder).as_posix()
-        if path.is_symlink() or not (path.is_file() or path.is_dir()):
-            yield name, None
-        elif path.is_file() and name != LOCK_FILE:
-            yield name, digest(path.read_bytes())
 
 
 def require_unchanged(folder: Path) -> None:

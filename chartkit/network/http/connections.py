@@ -84,7 +84,19 @@ class Dial:
             except OSError as error:
                 fault = DialError(host_port, error)
                 continue
-            return self._checked(made)
+            try:
+                self.reached = literal(str(made.getpeername()[0]))
+                if self.reached is None:
+                    raise NetworkError(Fault.FORBIDDEN)
+                self._check(self.reached)
+                made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            except OSError as error:
+                made.close()
+                raise DialError(self.host_port, error) from None
+            except NetworkError:
+                made.close()
+                raise
+            return made
         raise fault
 
     def check_name(self) -> None:
@@ -105,21 +117,6 @@ class Dial:
         for address in addresses:
             self._check(address)
         return addresses
-
-    def _checked(self, made: socket.socket) -> socket.socket:
-        try:
-            self.reached = literal(str(made.getpeername()[0]))
-            if self.reached is None:
-                raise NetworkError(Fault.FORBIDDEN)
-            self._check(self.reached)
-            made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        except OSError as error:
-            made.close()
-            raise DialError(self.host_port, error) from None
-        except NetworkError:
-            made.close()
-            raise
-        return made
 
     def _check(self, address: Address) -> None:
         if is_forbidden(address):

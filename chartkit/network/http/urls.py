@@ -239,14 +239,13 @@ def read_url(url: str) -> Url:
     compared = normal_host(host)
     address = literal(compared)
     host_port = HostPort(compared if address is None else str(address), parts.port or PORTS[scheme])
-    user = "" if parts.auth is None else _basic(parts.auth)
+    if parts.auth is None:
+        user = ""
+    else:
+        name, colon, password = parts.auth.partition(":")
+        text = f"{unquote(name)}{colon}{unquote(password)}" if colon else f"{unquote(name)}:"
+        user = basic_authorization(text)
     return Url(url, scheme, host, host_port, parts.request_uri, user)
-
-
-def _basic(user: str) -> str:
-    name, colon, password = user.partition(":")
-    text = f"{unquote(name)}{colon}{unquote(password)}" if colon else f"{unquote(name)}:"
-    return basic_authorization(text)
 
 
 def basic_authorization(user: str) -> str:

@@ -319,10 +319,30 @@ def find_login(secrets: Sequence[PullSecret], registry: str, repository: str) ->
     entries: dict[str, tuple[Body, str]] = {}
     for secret in secrets:
         for name, body in _auths_in(secret):
-            entries.setdefault(_narrowed(name), (body, f"an auth in the Secret {secret.place}"))
+            text = name if name.startswith(("https://", "http://")) else f"https://{name}"
+            try:
+                parts = urlsplit(text)
+            except ValueError:
+                narrowed = name
+            else:
+                path = parts.path[3:] if parts.path.startswith(_VERSIONS) else parts.path
+                narrowed = parts.netloc if path == "/" else f"{parts.netloc}{path}"
+            entries.setdefault(narrowed, (body, f"an auth in the Secret {secret.place}"))
     target = f"{registry}/{repository}"
     for name in sorted(entries, reverse=True):
-        if _covers(name, target):
+        host, slash, path = name.partition("/")
+        there, _, rest = target.partition("/")
+        if slash and not rest.startswith(path):
+            covers = False
+        else:
+            wanted, _, port = host.partition(":")
+            domain, _, other = there.partition(":")
+            labels = zip_longest(wanted.split("."), domain.split("."))
+            covers = port == other and all(
+                glob is not None and label is not None and compile_wildcard(glob)(label)
+                for glob, label in labels
+            )
+        if covers:
             return read_login(*entries[name])
     return None
 
@@ -344,33 +364,6 @@ def _auths_in(secret: PullSecret) -> Iterator[tuple[str, Body]]:
         text = f"the Secret {secret.place} contains no Docker configuration in {secret.key}"
         raise RegistryError(text, unanswered=True)
     yield from auths.items()
-
-
-def _narrowed(name: str) -> str:
-    """Return host and path of an entry's name, without a version of the protocol."""
-    text = name if name.startswith(("https://", "http://")) else f"https://{name}"
-    try:
-        parts = urlsplit(text)
-    except ValueError:
-        return name
-    path = parts.path[3:] if parts.path.startswith(_VERSIONS) else parts.path
-    return parts.netloc if path == "/" else f"{parts.netloc}{path}"
-
-
-def _covers(name: str, target: str) -> bool:
-    """Report whether an entry covers a repository: each label of the host may have wildcards, the
-    path is a prefix."""
-    host, slash, path = name.partition("/")
-    there, _, rest = target.partition("/")
-    if slash and not rest.startswith(path):
-        return False
-    wanted, _, port = host.partition(":")
-    domain, _, other = there.partition(":")
-    labels = zip_longest(wanted.split("."), domain.split("."))
-    return port == other and all(
-        glob is not None and label is not None and compile_wildcard(glob)(label)
-        for glob, label in labels
-    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -173,12 +173,19 @@ class Images:
             text = f"failed to fetch image descriptor: {reference}, error: {error.message}"
             raise _within(error, text, reference) from None
         image, parsed = self._image(reference, resolved), resolved.reference
+        # The identifier as Kyverno writes it: the text behind the last colon before a digest counts
+        # as the tag, even the registry's port.
+        if not parsed.digest:
+            identifier = parsed.identifier
+        else:
+            before, colon, tag = parsed.original.partition("@")[0].rpartition(":")
+            identifier = f"{tag}@{parsed.digest}" if before and colon and tag else parsed.digest
         return {
             "image": reference,
             "resolvedImage": f"{parsed.registry}/{parsed.repository}@{resolved.document.digest}",
             "registry": parsed.registry,
             "repository": parsed.repository,
-            "identifier": _identifier(parsed),
+            "identifier": identifier,
             "manifestList": image.index,
             "manifest": image.manifest,
             "configData": image.config,
@@ -272,15 +279,6 @@ class _WrongConfigError(RegistryError):
 
 def _within(error: RegistryError, text: str, reference: str) -> RegistryError:
     return error.worded(f"failed to fetch image descriptor: {reference}, error: {text}")
-
-
-def _identifier(reference: RegistryReference) -> str:
-    """Return the identifier as Kyverno writes it: the text behind the last colon before a digest
-    counts as the tag, even the registry's port."""
-    if not reference.digest:
-        return reference.identifier
-    before, colon, tag = reference.original.partition("@")[0].rpartition(":")
-    return f"{tag}@{reference.digest}" if before and colon and tag else reference.digest
 
 
 class Registries:

@@ -168,7 +168,13 @@ def _exclusions(subject: CheckTarget) -> Iterator[Finding]:
         given = places.get(repr(raw.get("resources")))
         reason = f" ({given.reason})" if given and given.reason else ""
         location = given.location if given else values.locate(("exclude", "any", index))
-        yield f"all policies leave out {_description(raw.get('resources', raw))}{reason}", location
+        resources = raw.get("resources", raw)
+        parts = []
+        for key, value in (resources if isinstance(resources, dict) else {}).items():
+            text = ", ".join(map(str, value)) if isinstance(value, list) else "by label"
+            parts.append(f"{key} {text}")
+        description = " with ".join(parts) or "objects"
+        yield f"all policies leave out {description}{reason}", location
     if mappings_at(merged, "exclude", "all"):
         yield "all policies leave out what exclude.all names", values.locate(("exclude", "all"))
     own = [name for name in _names(subject) if mapping_at(merged, "policies", name).get("exclude")]
@@ -182,14 +188,6 @@ def _exclusions(subject: CheckTarget) -> Iterator[Finding]:
     for key in _NARROWING:
         if merged.get(key):
             yield f"values narrow policies: {key}", values.locate((key,))
-
-
-def _description(resources: Json) -> str:
-    parts = []
-    for key, value in (resources if isinstance(resources, dict) else {}).items():
-        text = ", ".join(map(str, value)) if isinstance(value, list) else "by label"
-        parts.append(f"{key} {text}")
-    return " with ".join(parts) or "objects"
 
 
 def _further_exceptions(subject: CheckTarget) -> Iterator[Finding]:
@@ -281,7 +279,10 @@ def _versions(subject: CheckTarget) -> Iterator[Finding]:
             yield f"{count} switched off{why}: {names}", policies[0].location
     values = subject.policies.lint_subject()
     given = mapping_at(values.values, "parameters").get(_STANDARDS)
-    version = _version(given)
+    try:
+        version: Version | None = parse_version(given, "Kubernetes")
+    except InputError:
+        version = None
     if version is not None and version < env.kubernetes:
         message = f"the Pod Security Standards are those of {given}, older than the cluster"
         location = env.locate("parameters", _STANDARDS)
@@ -292,10 +293,3 @@ def _versions(subject: CheckTarget) -> Iterator[Finding]:
 
 def _selected(subject: CheckTarget) -> Mapping[str, ResolvedPolicy]:
     return subject.resolved.policies if subject.resolved else {}
-
-
-def _version(text: Json) -> Version | None:
-    try:
-        return parse_version(text, "Kubernetes")
-    except InputError:
-        return None

@@ -139,7 +139,25 @@ def _changed(
             word = "is weakened" if before == ENFORCE else "refuses more"
             message = f"{policy.name} {word}: {'; '.join(dict.fromkeys(parts))}"
             hint = "without this action it keeps its own" if before == ENFORCE else None
-            location = _given_at(subject, policy.name)
+            name = policy.name
+            resolved = subject.resolved.policies.get(name) if subject.resolved else None
+            if resolved is not None and resolved.action_at is not None:
+                location: Location = resolved.action_at
+            else:
+                values = subject.policies.lint_subject()
+                merged = values.values
+                named = mapping_at(merged, "policies", name)
+                paths: list[tuple[tuple[str, ...], Json]] = [
+                    (("policies", name, "action"), named.get("action")),
+                    ((_BY_POLICY, name), mapping_at(merged, _BY_POLICY).get(name)),
+                    (("policies", name, "actionOverrides"), named.get("actionOverrides")),
+                    (
+                        ("validationFailureActionOverrides",),
+                        mapping_at(merged, "validationFailureActionOverrides"),
+                    ),
+                ]
+                path = next((path for path, value in paths if value), ("keepOwnActions",))
+                location = values.locate(path)
             yield Row(subject.environment.name, CHECK, outcome, message, location, hint)
 
 
@@ -167,27 +185,6 @@ def _kept(
     hint = f"policies: {{{policy.name}: {{action: {env.action}}}}} gives it the environment's"
     location = env.locate("action") if said else env.locate()
     yield Row(env.name, CHECK, outcome, message, location, hint)
-
-
-def _given_at(subject: CheckTarget, name: str) -> Location:
-    """Return the location of the action that overrides a policy's own."""
-    resolved = subject.resolved.policies.get(name) if subject.resolved else None
-    if resolved is not None and resolved.action_at is not None:
-        return resolved.action_at
-    values = subject.policies.lint_subject()
-    merged = values.values
-    named = mapping_at(merged, "policies", name)
-    paths: list[tuple[tuple[str, ...], Json]] = [
-        (("policies", name, "action"), named.get("action")),
-        ((_BY_POLICY, name), mapping_at(merged, _BY_POLICY).get(name)),
-        (("policies", name, "actionOverrides"), named.get("actionOverrides")),
-        (
-            ("validationFailureActionOverrides",),
-            mapping_at(merged, "validationFailureActionOverrides"),
-        ),
-    ]
-    path = next((path for path, value in paths if value), ("keepOwnActions",))
-    return values.locate(path)
 
 
 def _compared(

@@ -68,7 +68,18 @@ def values(subject: CheckTarget) -> Iterable[Row]:
     """Check that every key is known, and that every value fits its schema."""
     for chart in subject.charts:
         results = lint(chart.lint_subject(), Stage.VALUES, Stage.REFUSED)
-        diagnostics = _at_sources([*results, *_refused(chart)], chart)
+        if not chart.files.is_upstream or chart.files.schema() is None:
+            refused: list[Diagnostic] = []
+        else:
+            try:
+                chart.rendered()
+            except RenderError as error:
+                refused = [
+                    Diagnostic("helm", Severity.ERROR, error.message, error.location, error.hint)
+                ]
+            else:
+                refused = []
+        diagnostics = _at_sources([*results, *refused], chart)
         right = f"{chart.name}: every key is known"
         location = chart.values.location
         yield from rows(subject.environment.name, "values", diagnostics, right, location)
@@ -117,18 +128,6 @@ def _at_sources(results: Iterable[Diagnostic], chart: Chart) -> list[Diagnostic]
     if chart.name != ENGINE:
         return list(results)
     return list(at_sources(results, chart.environment, chart.layers))
-
-
-def _refused(chart: Chart) -> list[Diagnostic]:
-    """Return Helm's error for a chart whose schema is upstream's; chartkit does not read that
-    one."""
-    if not chart.files.is_upstream or chart.files.schema() is None:
-        return []
-    try:
-        chart.rendered()
-    except RenderError as error:
-        return [Diagnostic("helm", Severity.ERROR, error.message, error.location, error.hint)]
-    return []
 
 
 def _dry_run(chart: Chart) -> list[Diagnostic]:

@@ -11,7 +11,7 @@ from typing import Final
 
 from chartkit.model import Body, Json, mapping_at, mappings_at, texts_of
 from chartkit.render.compare import policy_risks
-from chartkit.render.compare.fields import ABSENT, FieldChange, ObjectChange, What
+from chartkit.render.compare.fields import ABSENT, ObjectChange, What
 from chartkit.render.compare.policy_risks import (
     is_form_change,
     is_policy,
@@ -73,20 +73,18 @@ def risk(change: ObjectChange) -> Risk:
     reason is empty if there are none."""
     risks = [item for rule in RULES for item in rule(change)]
     if not risks:
-        return Risk(_without_rule(change), "")
+        if change.what is What.REMOVED:
+            without_rule: Level = Level.MEDIUM
+        else:
+            about_it = change.what is What.CHANGED and all(
+                field.path[:2] in (("metadata", "labels"), ("metadata", "annotations"))
+                for field in change.fields
+            )
+            without_rule = Level.LOW if about_it or change.what is What.ADDED else Level.MEDIUM
+        return Risk(without_rule, "")
     risks.sort(key=lambda item: -item.level)
     reasons = dict.fromkeys(item.reason for item in risks)
     return Risk(risks[0].level, "; ".join(reasons))
-
-
-def _without_rule(change: ObjectChange) -> Level:
-    if change.what is What.REMOVED:
-        return Level.MEDIUM
-    about_it = change.what is What.CHANGED and all(
-        field.path[:2] in (("metadata", "labels"), ("metadata", "annotations"))
-        for field in change.fields
-    )
-    return Level.LOW if about_it or change.what is What.ADDED else Level.MEDIUM
 
 
 def policies(change: ObjectChange) -> Iterator[Risk]:
@@ -235,18 +233,17 @@ def containers(change: ObjectChange) -> Iterator[Risk]:
         is_image = named and ABSENT not in (field.before, field.after)
         if is_image:
             yield Risk(Level.MEDIUM, f"runs {field.after} instead of {field.before}")
-        if _weakens(field):
+        key = str(field.path[-1])
+        if key == "securityContext":
+            weakens = field.after is ABSENT
+        else:
+            unset_is_safe = key in ("privileged", "hostNetwork", "hostPID", "hostIPC")
+            if key not in _SAFE or field.after == _SAFE[key]:
+                weakens = False
+            else:
+                weakens = not (unset_is_safe and field.after is ABSENT)
+        if weakens:
             yield Risk(Level.HIGH, f"{field.name} is weaker")
-
-
-def _weakens(field: FieldChange) -> bool:
-    key = str(field.path[-1])
-    if key == "securityContext":
-        return field.after is ABSENT
-    unset_is_safe = key in ("privileged", "hostNetwork", "hostPID", "hostIPC")
-    if key not in _SAFE or field.after == _SAFE[key]:
-        return False
-    return not (unset_is_safe and field.after is ABSENT)
 
 
 def _number(value: Json, default: float) -> float:

@@ -179,7 +179,37 @@ def _environment(
     ordered = [_kustomization(environment, release, repository) for release in installed]
     yield "flux.yaml", dump_documents([_repository(repository), *ordered])
     for release in installed:
-        yield f"{release.name}/release.yaml", dump_yaml(_helm_release(release, repository))
+        chart = repository.within(release.chart)
+        spec: Body = {
+            "interval": "10m",
+            "releaseName": release.name,
+            "targetNamespace": release.namespace,
+            "storageNamespace": release.namespace,
+            "chart": {
+                "spec": {
+                    "chart": f"./{chart}",
+                    "reconcileStrategy": "Revision",
+                    "sourceRef": {**_SOURCE, "namespace": _FLUX},
+                    "valuesFiles": [
+                        f"./{chart}/{name}" for name in ("values.yaml", *release.values_files)
+                    ],
+                }
+            },
+            "install": {"createNamespace": True, "remediation": {"retries": 3}},
+            "upgrade": {"remediation": {"retries": 3, "strategy": "rollback"}},
+            "driftDetection": {"mode": "enabled", "ignore": list(_FLUX_IGNORED)},
+        }
+        if release.after:
+            spec["dependsOn"] = [{"name": release.after}]
+        if values := release.values(dict(KEEP)):
+            spec["values"] = values
+        helm_release = {
+            "apiVersion": "helm.toolkit.fluxcd.io/v2",
+            "kind": "HelmRelease",
+            "metadata": {"name": release.name, "namespace": _FLUX},
+            "spec": spec,
+        }
+        yield f"{release.name}/release.yaml", dump_yaml(helm_release)
 
 
 def _repository(repository: Repository) -> Body:
@@ -206,39 +236,6 @@ def _kustomization(environment: Environment, release: Release, repository: Repos
     return {
         "apiVersion": "kustomize.toolkit.fluxcd.io/v1",
         "kind": "Kustomization",
-        "metadata": {"name": release.name, "namespace": _FLUX},
-        "spec": spec,
-    }
-
-
-def _helm_release(release: Release, repository: Repository) -> Body:
-    chart = repository.within(release.chart)
-    spec: Body = {
-        "interval": "10m",
-        "releaseName": release.name,
-        "targetNamespace": release.namespace,
-        "storageNamespace": release.namespace,
-        "chart": {
-            "spec": {
-                "chart": f"./{chart}",
-                "reconcileStrategy": "Revision",
-                "sourceRef": {**_SOURCE, "namespace": _FLUX},
-                "valuesFiles": [
-                    f"./{chart}/{name}" for name in ("values.yaml", *release.values_files)
-                ],
-            }
-        },
-        "install": {"createNamespace": True, "remediation": {"retries": 3}},
-        "upgrade": {"remediation": {"retries": 3, "strategy": "rollback"}},
-        "driftDetection": {"mode": "enabled", "ignore": list(_FLUX_IGNORED)},
-    }
-    if release.after:
-        spec["dependsOn"] = [{"name": release.after}]
-    if values := release.values(dict(KEEP)):
-        spec["values"] = values
-    return {
-        "apiVersion": "helm.toolkit.fluxcd.io/v2",
-        "kind": "HelmRelease",
         "metadata": {"name": release.name, "namespace": _FLUX},
         "spec": spec,
     }

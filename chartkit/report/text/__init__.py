@@ -91,7 +91,9 @@ class TextWriter:
                 failures.append((result, self._options.facts(result)))
             if is_found or self._options.detailed:
                 lines.extend(self._result(resource, result, acceptance))
-            elif acceptance is not None and self._is_listed(acceptance):
+            elif acceptance is not None and (
+                acceptance.state is AcceptedAs.SUPPRESSED and (not self._options.quiet)
+            ):
                 lines.append(f"  {shown(rule_id(result))} {shown(str(acceptance))}")
         if not lines:
             return
@@ -136,9 +138,6 @@ class TextWriter:
             self._made.setdefault(head, Spool()).append(lines)
         self._totals.merge(totals)
         self._accepted.update(accepted)
-
-    def _is_listed(self, acceptance: Acceptance) -> bool:
-        return acceptance.state is AcceptedAs.SUPPRESSED and not self._options.quiet
 
     def finish(self, counts: Counter[Status]) -> Iterator[str]:
         self._write_built()

@@ -195,34 +195,30 @@ def mount_token(pod: Resource, accounts: Accounts) -> None:
         secrets = account.get("imagePullSecrets")
         if isinstance(secrets, list) and secrets:
             spec.setdefault("imagePullSecrets", copied(secrets))
-        if _wants_token(spec, account):
-            _mount(spec)
-
-
-def _wants_token(spec: Body, account: Body) -> bool:
-    for value in (
-        spec.get("automountServiceAccountToken"),
-        account.get("automountServiceAccountToken"),
-    ):
-        if value is not None:
-            return value is True
-    return True
-
-
-def _mount(spec: Body) -> None:
-    volumes = spec.get("volumes", [])
-    if not isinstance(volumes, list):
-        return
-    names = [volume.get("name") for volume in volumes if isinstance(volume, dict)]
-    own = next((name for name in names if isinstance(name, str) and name.startswith(_PREFIX)), None)
-    mount = {"name": own or _NAME, "readOnly": True, "mountPath": _PATH}
-    mounted = [
-        _mounted(container, mount)
-        for path in ("initContainers[]", "containers[]")
-        for container in at(spec, path)
-    ]
-    if own is None and any(mounted):
-        spec["volumes"] = [*volumes, {"name": _NAME, "projected": copied(_SOURCE)}]
+        wants_token = True
+        for value in (
+            spec.get("automountServiceAccountToken"),
+            account.get("automountServiceAccountToken"),
+        ):
+            if value is not None:
+                wants_token = value is True
+                break
+        if wants_token:
+            volumes = spec.get("volumes", [])
+            if isinstance(volumes, list):
+                names = [volume.get("name") for volume in volumes if isinstance(volume, dict)]
+                own = next(
+                    (name for name in names if isinstance(name, str) and name.startswith(_PREFIX)),
+                    None,
+                )
+                mount = {"name": own or _NAME, "readOnly": True, "mountPath": _PATH}
+                mounted = [
+                    _mounted(container, mount)
+                    for path in ("initContainers[]", "containers[]")
+                    for container in at(spec, path)
+                ]
+                if own is None and any(mounted):
+                    spec["volumes"] = [*volumes, {"name": _NAME, "projected": copied(_SOURCE)}]
 
 
 def _mounted(container: Body, mount: Body) -> bool:

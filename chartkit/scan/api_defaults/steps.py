@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from chartkit.engine.scalars.image_reference import parse_image
@@ -328,13 +328,11 @@ def _together(spec: Body, name: str) -> Amounts:
 
 
 def _amounts(container: Body, name: str) -> Mapping[str, Quantity]:
-    return dict(_parsed(container, name))
-
-
-def _parsed(container: Body, name: str) -> Iterator[tuple[str, Quantity]]:
+    parsed: list[tuple[str, Quantity]] = []
     for amounts in at(container, f"resources.{name}"):
         for key, amount in amounts.items():
-            yield key, Quantity.parse(str(amount))
+            parsed.append((key, Quantity.parse(str(amount))))
+    return dict(parsed)
 
 
 def _add(total: Amounts, more: Mapping[str, Quantity]) -> None:

@@ -293,9 +293,16 @@ class _Run:
             )
             here = (*path, *steps)
             name = f"{name}.{rule.field_path.removeprefix('.')}".removeprefix(".")
-        detail = self._message(compiled, variables) or (
-            rule.message.strip() or f"failed rule: {rule.rule.strip()}"
-        )
+        # The text of a message expression; empty without one, and where it fails.
+        if compiled.message is None:
+            message = ""
+        else:
+            outcome, cost = compiled.message.evaluate_with_cost(variables)
+            self._left -= cost
+            text = outcome.strip() if isinstance(outcome, str) else ""
+            is_usable = "\n" not in text and len(text.encode("utf-8", "replace")) <= _MOST_MESSAGE
+            message = text if is_usable else ""
+        detail = message or (rule.message.strip() or f"failed rule: {rule.rule.strip()}")
         reason = _REASONS.get(rule.reason, Reason.INVALID)
         shown = OMITTED if kind in ("object", "array") else value
         if reason in (Reason.FORBIDDEN, Reason.REQUIRED):
@@ -304,16 +311,6 @@ class _Run:
         failure = problem(here, name, reason, detail, shown)
         fields = (here,) if rule.field_path else self._read(compiled, variables, path)
         return failure, fields
-
-    def _message(self, compiled: CompiledRule, variables: Mapping[str, Value]) -> str:
-        """Return the text of a message expression; empty without one, and where it fails."""
-        if compiled.message is None:
-            return ""
-        outcome, cost = compiled.message.evaluate_with_cost(variables)
-        self._left -= cost
-        text = outcome.strip() if isinstance(outcome, str) else ""
-        is_usable = "\n" not in text and len(text.encode("utf-8", "replace")) <= _MOST_MESSAGE
-        return text if is_usable else ""
 
     def _read(
         self, compiled: CompiledRule, variables: Mapping[str, Value], path: FieldPath
@@ -349,24 +346,22 @@ def cel_value(schema: Schema | None, value: Json, *, is_root: bool = False) -> V
     if isinstance(value, list):
         return [cel_value(schema.items, item) for item in value]
     if isinstance(value, str):
-        return _cel_text(schema, value)
+        try:
+            if schema.format == "duration":
+                nanoseconds = read_duration(value)
+                return value if nanoseconds is None else Duration(nanoseconds)
+            if schema.format in ("date", "date-time"):
+                return timestamp_of_text(
+                    value if schema.format == "date-time" else f"{value}T00:00:00Z"
+                )
+            if schema.format == "byte":
+                return decode_base64(value)
+        except GoError as error:
+            raise CelError(f"Invalid {schema.format} formatted string {value}: {error}") from None
+        return value
     if schema.types == ("number",) and isinstance(value, int) and not isinstance(value, bool):
         return float(value)
     return value
-
-
-def _cel_text(schema: Schema, text: str) -> Value:
-    try:
-        if schema.format == "duration":
-            nanoseconds = read_duration(text)
-            return text if nanoseconds is None else Duration(nanoseconds)
-        if schema.format in ("date", "date-time"):
-            return timestamp_of_text(text if schema.format == "date-time" else f"{text}T00:00:00Z")
-        if schema.format == "byte":
-            return decode_base64(text)
-    except GoError as error:
-        raise CelError(f"Invalid {schema.format} formatted string {text}: {error}") from None
-    return text
 
 
 @dataclass(frozen=True, slots=True)

@@ -119,9 +119,16 @@ def read_schema(body: Json, path: tuple[str | int, ...] = ()) -> Schema:
         _branches(given, key, path)
     if given.get("not") is not None:
         read_schema(given["not"], (*path, "not"))
+    if _flag(given, "x-kubernetes-int-or-string", path):
+        types: tuple[str, ...] = ("integer", "string")
+    else:
+        name = _text(given, "type", path)
+        if name and name not in _TYPES:
+            raise SchemaError((*path, "type"), f"there is no type '{name}'")
+        types = (name,) if name else ()
     return Schema(
         body=given,
-        types=_types(given, path),
+        types=types,
         format=_text(given, "format", path),
         nullable=_flag(given, "nullable", path),
         properties=properties,
@@ -136,15 +143,6 @@ def read_schema(body: Json, path: tuple[str | int, ...] = ()) -> Schema:
         list_keys=_texts(given, "x-kubernetes-list-map-keys", path),
         rules=_rules(given, path),
     )
-
-
-def _types(given: Body, path: tuple[str | int, ...]) -> tuple[str, ...]:
-    if _flag(given, "x-kubernetes-int-or-string", path):
-        return ("integer", "string")
-    name = _text(given, "type", path)
-    if name and name not in _TYPES:
-        raise SchemaError((*path, "type"), f"there is no type '{name}'")
-    return (name,) if name else ()
 
 
 def _additional(given: Body, path: tuple[str | int, ...]) -> Schema | bool | None:

@@ -384,7 +384,29 @@ def narrower(resource: Resource, lifted: Sequence[Lifted], needs: Needs) -> Narr
     wanted = set(map(_key, lifted))
     body, steps = resource.body, list[str]()
     for text, candidate in _candidates(resource.body, lifted):
-        narrowed = _apply(body, candidate)
+        kind, value = candidate
+        made = copy.deepcopy(body)
+        spec: Body = made["spec"]
+        if kind == "policyRef":
+            spec["policyRefs"] = [ref for ref in spec["policyRefs"] if ref.get("name") != value]
+        elif kind == "policy":
+            spec["exceptions"] = [
+                ref for ref in spec["exceptions"] if ref.get("policyName") != value
+            ]
+        elif kind == "rule" and isinstance(value, tuple):
+            for entry in spec["exceptions"]:
+                if entry.get("policyName") == value[0]:
+                    entry["ruleNames"] = [rule for rule in entry["ruleNames"] if rule != value[1]]
+        elif kind == "filter":
+            spec["match"]["any"] = [filter_ for filter_ in spec["match"]["any"] if filter_ != value]
+        elif kind == "namespaces":
+            for filter_ in spec["match"]["any"]:
+                if _is_wide(mapping_at(filter_, "resources")):
+                    filter_.setdefault("resources", {})["namespaces"] = value
+        elif kind == "condition":
+            expression = f"object.metadata.?namespace.orValue('') in {json.dumps(value)}"
+            spec["matchConditions"] = [{"name": "namespaces", "expression": expression}]
+        narrowed = made
         if narrowed == body:
             continue
         try:
@@ -422,27 +444,24 @@ def _candidates(body: Body, lifted: Sequence[Lifted]) -> Iterator[tuple[str, Cha
             if not any(fits(own) or fits(f"autogen-{own}") for own in rules):
                 yield f"rule {rule} of {name} is not needed", ("rule", (name, rule))
     if "match" in spec:
-        yield from _of_filters(mapping_at(spec, "match"), lifted)
+        match = mapping_at(spec, "match")
+        filters = mappings_at(match, "any")
+        for filter_ in filters if len(filters) > 1 else ():
+            parts = [
+                f"{key} {', '.join(map(str, value))}"
+                for key, value in mapping_at(filter_, "resources").items()
+                if isinstance(value, list)
+            ]
+            shown = "; ".join(parts) or "any object"
+            yield f"a filter is not needed ({shown})", ("filter", filter_)
+        spaces = sorted({item.resource.namespace for item in lifted})
+        wide = [filter_ for filter_ in filters if _is_wide(mapping_at(filter_, "resources"))]
+        if wide and all(spaces):
+            yield f"namespaces {', '.join(spaces)} suffice", ("namespaces", spaces)
     elif not spec.get("matchConditions"):
         spaces = sorted({item.resource.namespace for item in lifted})
         if all(spaces):
             yield f"namespaces {', '.join(spaces)} suffice", ("condition", spaces)
-
-
-def _of_filters(match: Body, lifted: Sequence[Lifted]) -> Iterator[tuple[str, Change]]:
-    filters = mappings_at(match, "any")
-    for filter_ in filters if len(filters) > 1 else ():
-        parts = [
-            f"{key} {', '.join(map(str, value))}"
-            for key, value in mapping_at(filter_, "resources").items()
-            if isinstance(value, list)
-        ]
-        shown = "; ".join(parts) or "any object"
-        yield f"a filter is not needed ({shown})", ("filter", filter_)
-    spaces = sorted({item.resource.namespace for item in lifted})
-    wide = [filter_ for filter_ in filters if _is_wide(mapping_at(filter_, "resources"))]
-    if wide and all(spaces):
-        yield f"namespaces {', '.join(spaces)} suffice", ("namespaces", spaces)
 
 
 def _is_wide(resources: Body) -> bool:
@@ -451,27 +470,3 @@ def _is_wide(resources: Body) -> bool:
     return not resources.get("namespaceSelector") and (
         not names or any(name in _ANY for name in names)
     )
-
-
-def _apply(body: Body, change: Change) -> Body:
-    kind, value = change
-    made = copy.deepcopy(body)
-    spec: Body = made["spec"]
-    if kind == "policyRef":
-        spec["policyRefs"] = [ref for ref in spec["policyRefs"] if ref.get("name") != value]
-    elif kind == "policy":
-        spec["exceptions"] = [ref for ref in spec["exceptions"] if ref.get("policyName") != value]
-    elif kind == "rule" and isinstance(value, tuple):
-        for entry in spec["exceptions"]:
-            if entry.get("policyName") == value[0]:
-                entry["ruleNames"] = [rule for rule in entry["ruleNames"] if rule != value[1]]
-    elif kind == "filter":
-        spec["match"]["any"] = [filter_ for filter_ in spec["match"]["any"] if filter_ != value]
-    elif kind == "namespaces":
-        for filter_ in spec["match"]["any"]:
-            if _is_wide(mapping_at(filter_, "resources")):
-                filter_.setdefault("resources", {})["namespaces"] = value
-    elif kind == "condition":
-        expression = f"object.metadata.?namespace.orValue('') in {json.dumps(value)}"
-        spec["matchConditions"] = [{"name": "namespaces", "expression": expression}]
-    return made

@@ -70,17 +70,15 @@ def exceptions_of(
             made = [exception_of(resource, wanted, policy, namespace) for policy in named]
             bodies += [body for body in made if body is not None]
             if None in made or not made:
-                diagnostics.append(_without(wanted, is_known=bool(made)))
+                message = f"no exception is written: {wanted.policy} is none of the policies"
+                hint = "name the policies that the cluster has with -p or --env"
+                if bool(made):
+                    message = f"no exception is written: {wanted.policy} is not Kyverno's"
+                    hint = "the API server runs it: narrow its binding"
+                diagnostics.append(
+                    Diagnostic(SUPPRESSION, Severity.WARNING, message, wanted.location, hint)
+                )
     return Exceptions(tuple(bodies), tuple(diagnostics))
-
-
-def _without(suppression: Suppression, is_known: bool) -> Diagnostic:
-    message = f"no exception is written: {suppression.policy} is none of the policies"
-    hint = "name the policies that the cluster has with -p or --env"
-    if is_known:
-        message = f"no exception is written: {suppression.policy} is not Kyverno's"
-        hint = "the API server runs it: narrow its binding"
-    return Diagnostic(SUPPRESSION, Severity.WARNING, message, suppression.location, hint)
 
 
 def exception_of(

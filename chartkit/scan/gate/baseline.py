@@ -219,17 +219,13 @@ def baseline_text(baseline: Baseline, entries: Sequence[KnownViolation]) -> str:
         with suppress(InputError):
             tree = read_tree(baseline.document)
             text = _text(tree, baseline, entries) if tree.root.entries[0].line else ""
-            if _reads_as(text, entries):
+            written = parse_baseline(read_text(text), Path()).entries
+            if [replace(entry, index=-1) for entry in written] == [
+                replace(entry, index=-1) for entry in entries
+            ]:
                 return text
     (document,) = read_text(_NEW)
     return _text(read_tree(document), replace(baseline, entries=()), entries)
-
-
-def _reads_as(text: str, entries: Sequence[KnownViolation]) -> bool:
-    written = parse_baseline(read_text(text), Path()).entries
-    return [replace(entry, index=-1) for entry in written] == [
-        replace(entry, index=-1) for entry in entries
-    ]
 
 
 def _text(tree: Tree, baseline: Baseline, entries: Sequence[KnownViolation]) -> str:
@@ -245,7 +241,24 @@ def _text(tree: Tree, baseline: Baseline, entries: Sequence[KnownViolation]) -> 
     for entry in entries:
         item = items[entry.index] if 0 <= entry.index < len(items) else Entry("", Leaf(None))
         if before.get(entry.index) != entry:
-            item.value = _item(entry)
+            violation = entry.violation
+            texts = {
+                "policy": violation.policy,
+                "rule": violation.rule,
+                "object": violation.object,
+                "field": violation.field,
+                "result": "error" if violation.is_error else "",
+            }
+            members = {key: dump_text(text) for key, text in texts.items() if text}
+            if entry.count > 1:
+                members["count"] = str(entry.count)
+            if entry.reason:
+                members["reason"] = dump_text(entry.reason)
+            if entry.until:
+                members["until"] = entry.until.isoformat()
+            item.value = Block(
+                [Entry(key, Leaf(text, f" {text}".split("\n"))) for key, text in members.items()]
+            )
         block.entries.append(item)
     first = block.entries[0]
     while first.lead and not first.lead[0].strip():
@@ -254,34 +267,29 @@ def _text(tree: Tree, baseline: Baseline, entries: Sequence[KnownViolation]) -> 
     return write_tree(tree)
 
 
-def _item(entry: KnownViolation) -> Block:
-    violation = entry.violation
-    texts = {
-        "policy": violation.policy,
-        "rule": violation.rule,
-        "object": violation.object,
-        "field": violation.field,
-        "result": "error" if violation.is_error else "",
-    }
-    members = {key: dump_text(text) for key, text in texts.items() if text}
-    if entry.count > 1:
-        members["count"] = str(entry.count)
-    if entry.reason:
-        members["reason"] = dump_text(entry.reason)
-    if entry.until:
-        members["until"] = entry.until.isoformat()
-    return Block([Entry(key, Leaf(text, f" {text}".split("\n"))) for key, text in members.items()])
-
-
 def about_baseline(
     matcher: BaselineMatcher, looked_at: Callable[[Violation], bool], fails_on_stale: bool = False
 ) -> Iterator[Diagnostic]:
     """Yield a warning for each entry that violations match after its end, and, unless the baseline
     is updated, a warning for each that is not needed any more; looked_at: whether the run would
     have found a violation; fails_on_stale: whether these are errors."""
-    yield from _expired(matcher.baseline, list(matcher.expired()))
+    entries = list(matcher.expired())
+    for entry in entries[:_LISTED]:
+        ended = entry.until.isoformat() if entry.until else ""
+        message = f"accepted until {ended}: {entry.violation}"
+        hint = "fix it, or write a later day"
+        yield Diagnostic(EXPIRED, Severity.WARNING, message, matcher.baseline.locate(entry), hint)
+    yield from _others(EXPIRED, Severity.WARNING, len(entries), matcher.baseline)
     if not matcher.updates:
-        yield from _stale(matcher.baseline, list(matcher.stale(looked_at)), fails_on_stale)
+        gone = list(matcher.stale(looked_at))
+        severity = Severity.ERROR if fails_on_stale else Severity.WARNING
+        for entry, left in gone[:_LISTED]:
+            message = f"no longer found: {entry.violation}"
+            if left:
+                message = f"found {left} times, not {entry.count}: {entry.violation}"
+            hint = "--update-baseline removes it" if not left else "--update-baseline counts again"
+            yield Diagnostic(STALE, severity, message, matcher.baseline.locate(entry), hint)
+        yield from _others(STALE, severity, len(gone), matcher.baseline)
 
 
 def update(matcher: BaselineMatcher, looked_at: Callable[[Violation], bool]) -> bool:
@@ -295,28 +303,6 @@ def update(matcher: BaselineMatcher, looked_at: Callable[[Violation], bool]) -> 
     else:
         return False
     return True
-
-
-def _stale(
-    baseline: Baseline, gone: Sequence[tuple[KnownViolation, int]], fails: bool
-) -> Iterator[Diagnostic]:
-    severity = Severity.ERROR if fails else Severity.WARNING
-    for entry, left in gone[:_LISTED]:
-        message = f"no longer found: {entry.violation}"
-        if left:
-            message = f"found {left} times, not {entry.count}: {entry.violation}"
-        hint = "--update-baseline removes it" if not left else "--update-baseline counts again"
-        yield Diagnostic(STALE, severity, message, baseline.locate(entry), hint)
-    yield from _others(STALE, severity, len(gone), baseline)
-
-
-def _expired(baseline: Baseline, entries: Sequence[KnownViolation]) -> Iterator[Diagnostic]:
-    for entry in entries[:_LISTED]:
-        ended = entry.until.isoformat() if entry.until else ""
-        message = f"accepted until {ended}: {entry.violation}"
-        hint = "fix it, or write a later day"
-        yield Diagnostic(EXPIRED, Severity.WARNING, message, baseline.locate(entry), hint)
-    yield from _others(EXPIRED, Severity.WARNING, len(entries), baseline)
 
 
 def _others(rule: str, severity: Severity, count: int, baseline: Baseline) -> Iterator[Diagnostic]:

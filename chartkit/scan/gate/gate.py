@@ -185,7 +185,13 @@ class Gate:
         if not _FAILING.isdisjoint(statuses):
             for result in counted:
                 if result.status in _FAILING:
-                    self._count(result)
+                    least = self._options.fail_on
+                    # A violation of unknown severity fails the run: it may be a critical one.
+                    rank = _RANKS.get(self._facts[result.policy_id].severity.lower(), 0)
+                    if least is None or (least != Threshold.NONE and rank <= _RANKS[least]):
+                        self.tally.failing += 1
+                    else:
+                        self.tally.below += 1
         return results, accepted
 
     def require_objects(self) -> None:
@@ -204,15 +210,6 @@ class Gate:
             select.has_rule(self._traits, violation.policy, violation.rule)
             and select.has_object(*kind_and_namespace(violation.object))
         )
-
-    def _count(self, result: RuleResult) -> None:
-        least = self._options.fail_on
-        # A violation of unknown severity fails the run: it may be a critical one.
-        rank = _RANKS.get(self._facts[result.policy_id].severity.lower(), 0)
-        if least is None or (least != Threshold.NONE and rank <= _RANKS[least]):
-            self.tally.failing += 1
-        else:
-            self.tally.below += 1
 
 
 class Outcome(NamedTuple):

@@ -71,7 +71,12 @@ def field_path(body: Body, pointer: str) -> str:
             parts.append(f"[{_item_name(value, item) or step}]")
             value = item
         else:
-            parts.append(_key(step, is_first=not parts))
+            is_first = not parts
+            if not step or "." in step or "/" in step:
+                key = f"[{step}]"
+            else:
+                key = step if is_first else f".{step}"
+            parts.append(key)
             value = value.get(step) if isinstance(value, dict) else None
     return "".join(parts)
 
@@ -82,9 +87,3 @@ def _item_name(items: list[Json], item: Json) -> str:
         return ""
     same = [other for other in items if isinstance(other, dict) and other.get("name") == name]
     return f"name={name}" if len(same) == 1 else ""
-
-
-def _key(step: str, is_first: bool) -> str:
-    if not step or "." in step or "/" in step:
-        return f"[{step}]"
-    return step if is_first else f".{step}"

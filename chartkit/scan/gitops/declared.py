@@ -90,24 +90,20 @@ def read_helm_release(
             _add_reference(release, reference, at, configs, repository.room)
     release.values += [] if given is None else [given]
     if has_variables:
-        _fill(release)
+        # Fill the defaults of variables into the values that objects hold; note what has none.
+        unknown: list[FieldPath] = []
+        for at, value in enumerate(release.values):
+            if isinstance(value, Document):
+                release.values[at] = replace(value, body=filled(value.body, unknown))
+            elif isinstance(value, dict):
+                release.values[at] = filled(value, unknown) or {}
+        release.unknown = tuple(unknown)
+        if unknown:
+            message = f"variables of its values have no default ({len(unknown)}): {_UNJUDGED}"
+            release.note(message, "/spec/values")
     if spec.get("postRenderers"):
         release.note("its postRenderers are not applied", "/spec/postRenderers")
     return release
-
-
-def _fill(release: DeclaredRelease) -> None:
-    """Fill the defaults of variables into the values that objects hold; note what has none."""
-    unknown: list[FieldPath] = []
-    for at, value in enumerate(release.values):
-        if isinstance(value, Document):
-            release.values[at] = replace(value, body=filled(value.body, unknown))
-        elif isinstance(value, dict):
-            release.values[at] = filled(value, unknown) or {}
-    release.unknown = tuple(unknown)
-    if unknown:
-        message = f"variables of its values have no default ({len(unknown)}): {_UNJUDGED}"
-        release.note(message, "/spec/values")
 
 
 def _add_chart(release: DeclaredRelease, spec: Body, repository: Repository) -> None:
@@ -153,7 +149,12 @@ def _add_reference(
     room.take(len(text))
     path = text_of(reference.get("targetPath"))
     if path:
-        release.values.append(_at_path(release, path, text, pointer))
+        named = NamedValues()
+        try:
+            named.set(path, typed(text.strip()))
+        except ValueNameError:
+            release.fault(f"its targetPath '{path}' is not a path of values", pointer)
+        release.values.append(named.values)
         return
     # A text of a ConfigMap or Secret as values; None for an empty one.
     if config.kind == "Secret" and key not in mapping_at(config.body, "stringData"):
@@ -165,15 +166,6 @@ def _add_reference(
         values = text_document(config, text, section, key)
     if values is not None:
         release.values.append(values)
-
-
-def _at_path(release: DeclaredRelease, path: str, text: str, pointer: str) -> Body:
-    named = NamedValues()
-    try:
-        named.set(path, typed(text.strip()))
-    except ValueNameError:
-        release.fault(f"its targetPath '{path}' is not a path of values", pointer)
-    return named.values
 
 
 def _entry(config: Resource, key: str) -> str | None:
@@ -264,49 +256,37 @@ def _of_application(
             text_of(source.get("ref")) and not (source.get("path") or source.get("chart"))
         ):
             continue
-        yield _of_source(resource, source, path, name, namespace, references, repository)
-
-
-def _of_source(
-    resource: Resource,
-    source: Body,
-    path: tuple[str, ...],
-    name: str,
-    namespace: str,
-    references: dict[str, Body],
-    repository: Repository,
-) -> DeclaredRelease:
-    helm = mapping_at(source, "helm")
-    release = DeclaredRelease(
-        resource,
-        release=text_of(helm.get("releaseName")) or name,
-        namespace=text_of(helm.get("namespace")) or namespace,
-        kube_version=text_of(helm.get("kubeVersion")) or None,
-        api_versions=tuple(texts_of(helm.get("apiVersions"))),
-    )
-    release.chart = text_of(source.get("chart")) or text_of(source.get("path"))
-    release.pointer = pointer_of(*path, "chart" if source.get("chart") else "path")
-    if source.get("chart"):
-        release.origin = text_of(source.get("repoURL"))
-        release.version = str(source.get("targetRevision") or "")
-    _add_files(release, helm, path, references, repository)
-    text = helm.get("values")
-    if isinstance(text, str) and not helm.get("valuesObject"):
-        # What a template filled in is not the text that stands in the object.
-        owner = resource if resource.kind == APPLICATION else Resource(resource.body)
-        document = text_document(owner, text, *path, "helm", "values")
-        release.values += [] if document is None else [document]
-    values = mapping_document(resource, helm.get("valuesObject"), *path, "helm", "valuesObject")
-    release.values += [] if values is None else [values]
-    _add_parameters(release, helm, path)
-    if helm.get("fileParameters"):
-        release.note(
-            "its fileParameters are not applied", pointer_of(*path, "helm", "fileParameters")
+        helm = mapping_at(source, "helm")
+        release = DeclaredRelease(
+            resource,
+            release=text_of(helm.get("releaseName")) or name,
+            namespace=text_of(helm.get("namespace")) or namespace,
+            kube_version=text_of(helm.get("kubeVersion")) or None,
+            api_versions=tuple(texts_of(helm.get("apiVersions"))),
         )
-    for key in ("kustomize", "plugin"):
-        if source.get(key):
-            release.note(f"its {key} is not applied", pointer_of(*path, key))
-    return release
+        release.chart = text_of(source.get("chart")) or text_of(source.get("path"))
+        release.pointer = pointer_of(*path, "chart" if source.get("chart") else "path")
+        if source.get("chart"):
+            release.origin = text_of(source.get("repoURL"))
+            release.version = str(source.get("targetRevision") or "")
+        _add_files(release, helm, path, references, repository)
+        text = helm.get("values")
+        if isinstance(text, str) and not helm.get("valuesObject"):
+            # What a template filled in is not the text that stands in the object.
+            owner = resource if resource.kind == APPLICATION else Resource(resource.body)
+            document = text_document(owner, text, *path, "helm", "values")
+            release.values += [] if document is None else [document]
+        values = mapping_document(resource, helm.get("valuesObject"), *path, "helm", "valuesObject")
+        release.values += [] if values is None else [values]
+        _add_parameters(release, helm, path)
+        if helm.get("fileParameters"):
+            release.note(
+                "its fileParameters are not applied", pointer_of(*path, "helm", "fileParameters")
+            )
+        for key in ("kustomize", "plugin"):
+            if source.get(key):
+                release.note(f"its {key} is not applied", pointer_of(*path, key))
+        yield release
 
 
 def _add_files(

@@ -111,7 +111,16 @@ def _rendered(
     folder = None if release.origin else repository.find(release.owner, release.chart)
     if folder is None or not is_chart(folder):
         if folder is None or not folder.is_dir():
-            _name_chart(release)
+            where = f"is {'of ' if ' ' in release.origin else 'at '}{release.origin}"
+            if not release.origin:
+                where = "is not in this repository"
+            message = f"its chart '{release.chart}' {where}: its objects are not scanned"
+            if not release.chart:
+                message = "it names no chart, as a patch may: no object is scanned"
+            hint = (
+                "helm template … | chartkit scan -" if release.chart else "scan the kustomization"
+            )
+            release.note(message, release.pointer, hint)
         elif not any(folder.resolve().is_relative_to(path.resolve()) for path in folders):
             message = f"its folder '{release.chart}' is not among the inputs: it is not scanned"
             release.note(message, release.pointer, f"chartkit scan {folder}")
@@ -136,17 +145,6 @@ def _rendered(
         failed = f"{release.name}: its chart '{release.chart}' does not render: {error.message}"
         note(Diagnostic(rule, severity, failed, location, error.hint))
         return []
-
-
-def _name_chart(release: DeclaredRelease) -> None:
-    where = f"is {'of ' if ' ' in release.origin else 'at '}{release.origin}"
-    if not release.origin:
-        where = "is not in this repository"
-    message = f"its chart '{release.chart}' {where}: its objects are not scanned"
-    if not release.chart:
-        message = "it names no chart, as a patch may: no object is scanned"
-    hint = "helm template … | chartkit scan -" if release.chart else "scan the kustomization"
-    release.note(message, release.pointer, hint)
 
 
 @dataclass(frozen=True, slots=True)

@@ -256,18 +256,15 @@ def unread_files(folder: Path, excludes: Exclusion) -> Iterator[Diagnostic]:
         more = _and_more(len(paths) - 1, suffix)
         message = f"is {language} and is not read{more}"
         yield scan_note(message, Location(paths[0]), f"{command} | chartkit scan -")
-    yield from _hidden_note(list(filter(_holds_manifest, hidden)))
-
-
-def _and_more(count: int, of: str) -> str:
-    return f", nor {'is' if count == 1 else 'are'} {count} more of {of}" if count else ""
-
-
-def _hidden_note(folders: Sequence[str]) -> Iterator[Diagnostic]:
+    folders = list(filter(_holds_manifest, hidden))
     if folders:
         more = _and_more(len(folders) - 1, "them")
         message = f"is a hidden folder with manifests and is not read{more}"
         yield scan_note(message, Location(os.path.normpath(folders[0])), "name it as PATH")
+
+
+def _and_more(count: int, of: str) -> str:
+    return f", nor {'is' if count == 1 else 'are'} {count} more of {of}" if count else ""
 
 
 def _holds_manifest(folder: str) -> bool:

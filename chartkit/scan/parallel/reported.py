@@ -56,7 +56,9 @@ class Reports:
         results, accepted = self.gate.judge(resource, results)
         self.outputs.add(resource, results, accepted)
         self.unasked += sum(
-            _needs_registry(result) for result in results if result.status is Status.ERROR
+            (result.type is RuleType.IMAGE_VERIFY or result.kind.endswith(_IMAGE_POLICY))
+            for result in results
+            if result.status is Status.ERROR
         )
         return notes[noted:]
 
@@ -73,8 +75,3 @@ class Reports:
         self.unasked += part.unasked
         self.gate.tally.add(part.tally)
         self.outputs.append(part.texts)
-
-
-def _needs_registry(result: RuleResult) -> bool:
-    """Report whether an error may come from a registry that was not asked."""
-    return result.type is RuleType.IMAGE_VERIFY or result.kind.endswith(_IMAGE_POLICY)

@@ -29,7 +29,6 @@ from chartkit.suggestions import suggestion
 from chartkit.wording import shortened
 
 if TYPE_CHECKING:
-    from chartkit.engine import Reason
     from chartkit.engine.cleanup import Cleaner
     from chartkit.network.cluster.reader import Reader
     from chartkit.scan.cluster_source import ClusterSource
@@ -112,18 +111,16 @@ class Asker:
             return None
         configuration, labels = environment.configuration, self.context.namespaces
         reason = next(iter(configuration.unsent_with_pods(resource, labels)), None)
-        return None if reason is None else _not_sent(reason, environment)
-
-
-def _not_sent(reason: Reason, environment: ProjectEnvironment) -> Decision:
-    asked = Asked.RESOURCE_FILTERS if reason.key == "resourceFilters" else Asked.WEBHOOK
-    text = f"not sent to Kyverno in {environment.name}: {reason}"
-    field = reason.key if reason.key in ("resourceFilters", "matchConditions") else "webhooks"
-    for resource in environment.engine:
-        data = resource.body.get("data")
-        if resource.kind == "ConfigMap" and isinstance(data, dict) and field in data:
-            return Decision(asked, False, text, resource.location.within(f"/data/{field}"))
-    return Decision(asked, False, text)
+        if reason is None:
+            return None
+        asked = Asked.RESOURCE_FILTERS if reason.key == "resourceFilters" else Asked.WEBHOOK
+        text = f"not sent to Kyverno in {environment.name}: {reason}"
+        field = reason.key if reason.key in ("resourceFilters", "matchConditions") else "webhooks"
+        for resource in environment.engine:
+            data = resource.body.get("data")
+            if resource.kind == "ConfigMap" and isinstance(data, dict) and field in data:
+                return Decision(asked, False, text, resource.location.within(f"/data/{field}"))
+        return Decision(asked, False, text)
 
 
 def _of_rules(decisions: Sequence[RuleDecision]) -> Iterator[RuleDecision]:

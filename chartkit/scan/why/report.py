@@ -70,7 +70,24 @@ class WhyReport:
                 yield ""
             name = click.style(shown(resource_id(asked.resource)), bold=True)
             yield f"{name}  {asked.resource.location}"
-            yield from _object_lines(asked, self.is_whole)
+            if asked.unsent is not None:
+                yield f"  {shown(asked.unsent.text)}"
+                if asked.unsent.location is not None:
+                    yield f"    {asked.unsent.location}"
+            others: list[str] = []
+            is_short = (
+                self.is_whole or sum(policy.is_of_other_kinds for policy in asked.policies) <= _FEW
+            )
+            for policy in asked.policies:
+                if policy.is_of_other_kinds and not is_short:
+                    others.append(shown(policy.policy))
+                else:
+                    yield from _policy(policy, asked.resource, self.is_whole)
+            if others:
+                noun = "policy is" if len(others) == 1 else "policies are"
+                yield f"  {len(others)} {noun} about other kinds: {abridged(others)}"
+            elif not asked.policies and asked.unsent is None:
+                yield "  no policy"
 
     def _findings(self) -> Iterator[Finding]:
         for asked in self.objects:
@@ -80,26 +97,6 @@ class WhyReport:
                     text = f"{resource_id(asked.resource)}: {result}: {rule.decision.text}"
                     location = rule.decision.location or asked.resource.location
                     yield diagnostic_finding(Diagnostic(rule.name, Severity.NOTE, text, location))
-
-
-def _object_lines(asked: ObjectWhy, is_whole: bool) -> Iterator[str]:
-    """Yield the tree of an object's policies as lines with colours."""
-    if asked.unsent is not None:
-        yield f"  {shown(asked.unsent.text)}"
-        if asked.unsent.location is not None:
-            yield f"    {asked.unsent.location}"
-    others: list[str] = []
-    is_short = is_whole or sum(policy.is_of_other_kinds for policy in asked.policies) <= _FEW
-    for policy in asked.policies:
-        if policy.is_of_other_kinds and not is_short:
-            others.append(shown(policy.policy))
-        else:
-            yield from _policy(policy, asked.resource, is_whole)
-    if others:
-        noun = "policy is" if len(others) == 1 else "policies are"
-        yield f"  {len(others)} {noun} about other kinds: {abridged(others)}"
-    elif not asked.policies and asked.unsent is None:
-        yield "  no policy"
 
 
 def _policy(policy: PolicyWhy, resource: Resource, is_whole: bool) -> Iterator[str]:
@@ -150,13 +147,6 @@ class _Tree:
 
     def below(self, decision: Decision, parts: Sequence[Decision], indent: str) -> Iterator[str]:
         """Yield where a check and its field are written, and its parts with theirs."""
-        yield from self._place(decision, indent)
-        for part in parts:
-            inner = self.parts(part)
-            yield f"{indent}{_MARKS[part.holds]} {_headline(part, inner)}"
-            yield from self.below(part, inner, f"{indent}  ")
-
-    def _place(self, decision: Decision, indent: str) -> Iterator[str]:
         places: list[str] = []
         if decision.location is not None and decision.location != self._location:
             self._location = decision.location
@@ -171,6 +161,10 @@ class _Tree:
                 places.append(str(location) if is_named else f"{field} ({location})")
         if places:
             yield f"{indent}{'  '.join(places)}"
+        for part in parts:
+            inner = self.parts(part)
+            yield f"{indent}{_MARKS[part.holds]} {_headline(part, inner)}"
+            yield from self.below(part, inner, f"{indent}  ")
 
     def parts(self, decision: Decision) -> list[Decision]:
         """Return the parts that say more than the decision."""

@@ -165,7 +165,12 @@ def find_versions(estate: Estate, options: AdoptOptions) -> tuple[Versions, list
     tells one; otherwise raise InputError.
     """
     rows: list[Row] = []
-    chart = _chart(estate, options)
+    if options.chart_version is not None:
+        chart: Version | None = parse_version(options.chart_version, "Kyverno's chart")
+    else:
+        versions = [values.chart for values in estate.values]
+        versions += [chart_version(deployment) for deployment in estate.engine]
+        chart = next((version for version in versions if version is not None), None)
     kyverno, release = _kyverno(estate, options, chart, rows)
     kubernetes, eks = _kubernetes(estate, options, kyverno, rows)
     other = next(filter(None, map(elsewhere, estate.engine)), "")
@@ -178,14 +183,6 @@ def _elsewhere(place: str, estate: Estate) -> Row:
     message = f"is in {place}, and chartkit's charts install it as kyverno/kyverno: two would run"
     hint = "engine: false leaves it there; remove it before you set engine: true"
     return Row(Outcome.LEFT, "Kyverno", message, estate.engine[0].location, hint, estate.name)
-
-
-def _chart(estate: Estate, options: AdoptOptions) -> Version | None:
-    if options.chart_version is not None:
-        return parse_version(options.chart_version, "Kyverno's chart")
-    versions = [values.chart for values in estate.values]
-    versions += [chart_version(deployment) for deployment in estate.engine]
-    return next((version for version in versions if version is not None), None)
 
 
 def _kyverno(

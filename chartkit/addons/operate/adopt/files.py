@@ -257,7 +257,8 @@ class Sorter:
         if is_exception(resource):
             estate.exceptions.append(piece)
         elif upstream.is_policy(resource.body) or is_binding(resource) or is_policy(resource):
-            self._policy(piece)
+            if mapping_at(piece.resource.body, "metadata", "labels").get(_MANAGED_BY) != _ENGINE:
+                self._estate.policies.append(piece)
         elif group_of(resource) in (KYVERNO_GROUP, CEL_GROUP):
             message = "no chart of chartkit's carries this kind"
             hint = "go on installing it as you do now"
@@ -266,8 +267,3 @@ class Sorter:
             estate.engine.append(resource)
         elif group_of(resource) not in _REPORTED:
             estate.objects.append(resource)
-
-    def _policy(self, piece: Piece) -> None:
-        if mapping_at(piece.resource.body, "metadata", "labels").get(_MANAGED_BY) == _ENGINE:
-            return  # Kyverno made it of one of its own, which says the same.
-        self._estate.policies.append(piece)

@@ -196,7 +196,16 @@ def take_policies(estates: Sequence[Estate], find_substitute: SubstituteFinder) 
         inventory.rows += _unbound(bindings, estate)
     for policy in inventory.policies.values():
         inventory.rows += _settle(policy, find_substitute)
-    _require_usable(inventory)
+    # Take out the policies that a library cannot have, with a row for each
+    own = [policy for policy in inventory.policies.values() if not policy.replaced_by]
+    with temporary_folder() as parent:
+        write_below(parent, {adopted_policy.file: adopted_policy.text for adopted_policy in own})
+        library = UpstreamLibrary(LIBRARY, parent / LIBRARY)
+        for policy in own:
+            reason = _unusable(library, policy.name, parent)
+            if reason is not None:
+                del inventory.policies[policy.name]
+                inventory.rows.append(policy.piece.row(Outcome.LEFT, *reason))
     for policy in inventory.policies.values():
         inventory.rows += _taken(policy, [estate.name for estate in estates])
     return inventory
@@ -311,19 +320,6 @@ def _unbound(bindings: Sequence[Piece], estate: Estate) -> Iterator[Row]:
             hint = "name the file of its policy as well"
             message = "binds a policy that was not found"
             yield piece.row(Outcome.LEFT, message, hint, estate.name)
-
-
-def _require_usable(inventory: PolicyInventory) -> None:
-    """Take out the policies that a library cannot have, with a row for each."""
-    own = [policy for policy in inventory.policies.values() if not policy.replaced_by]
-    with temporary_folder() as parent:
-        write_below(parent, {adopted_policy.file: adopted_policy.text for adopted_policy in own})
-        library = UpstreamLibrary(LIBRARY, parent / LIBRARY)
-        for policy in own:
-            reason = _unusable(library, policy.name, parent)
-            if reason is not None:
-                del inventory.policies[policy.name]
-                inventory.rows.append(policy.piece.row(Outcome.LEFT, *reason))
 
 
 def _unusable(library: UpstreamLibrary, name: str, parent: Path) -> tuple[str, str] | None:

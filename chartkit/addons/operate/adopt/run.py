@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -183,7 +183,14 @@ def take_exceptions(estate: Estate, policies: Sequence[Resource]) -> ExceptionFi
             message = f"Kyverno refuses it: {error.message}"
             rows.append(piece.row(Outcome.LEFT, message, error.hint or "", estate.name))
             continue
-        name = _file(estate.file_name, resource)
+        # The path of an exception, which differs for each namespace, name and generation; None for
+        # a name that Kubernetes would not take.
+        group = group_of(resource).partition(".")[0]
+        parts = (resource.namespace or "default", resource.name, group)
+        if not all(map(is_policy_name, parts)):
+            name: str | None = None
+        else:
+            name = f"{_EXCEPTIONS}/{estate.file_name}/{'.'.join(parts)}.yaml"
         if name is None:
             message, hint = "no file can have its name", "name it as Kubernetes names objects"
             rows.append(piece.row(Outcome.LEFT, message, hint, estate.name))
@@ -216,16 +223,6 @@ def take_exceptions(estate: Estate, policies: Sequence[Resource]) -> ExceptionFi
             hint = "take it out, or correct it"
             rows.append(piece.row(Outcome.NOTE, message, hint, estate.name))
     return ExceptionFiles(texts, tuple(rows), tuple(taken))
-
-
-def _file(environment: str, resource: Resource) -> str | None:
-    """Return the path of an exception, which differs for each namespace, name and generation; None
-    for a name that Kubernetes would not take."""
-    group = group_of(resource).partition(".")[0]
-    parts = (resource.namespace or "default", resource.name, group)
-    if not all(map(is_policy_name, parts)):
-        return None
-    return f"{_EXCEPTIONS}/{environment}/{'.'.join(parts)}.yaml"
 
 
 def _has(rules: set[str], name: str) -> bool:
@@ -268,7 +265,13 @@ def adopt(
     with ExitStack() as clusters:
         estates = list(_estates(options, stdin, clusters))
         project, rows = _project(estates, options, track)
-        _require_free(options, project.files(str))
+        files = project.files(str)
+        there = [name for name in files if (options.folder / name).exists()]
+        if there and not options.force and not options.dry_run:
+            name = FILE_NAME if FILE_NAME in there else there[0]
+            hint = "--folder names another one, --force overwrites"
+            location = Location(str(options.folder / name))
+            raise InputError("is there already, and is not overwritten", location, hint)
         trial = try_out(project, estates, options.folder, track)
         for estate in estates:
             rows += [*estate.rows, *unread_rows(estate)]
@@ -286,15 +289,6 @@ def write(adoption: Adoption) -> None:
     write_together(paths)
 
 
-def _require_free(options: AdoptOptions, files: dict[str, str]) -> None:
-    there = [name for name in files if (options.folder / name).exists()]
-    if there and not options.force and not options.dry_run:
-        name = FILE_NAME if FILE_NAME in there else there[0]
-        hint = "--folder names another one, --force overwrites"
-        location = Location(str(options.folder / name))
-        raise InputError("is there already, and is not overwritten", location, hint)
-
-
 def _estates(options: AdoptOptions, stdin: TextIO, clusters: ExitStack) -> Iterator[Estate]:
     """Yield the estate of each environment."""
     named = [text.partition("=") for text in options.environments or (DEFAULT_ENVIRONMENT,)]
@@ -303,7 +297,14 @@ def _estates(options: AdoptOptions, stdin: TextIO, clusters: ExitStack) -> Itera
         own.setdefault(name, [])
         if equals:
             own[name].append(path)
-    _require_names(own)
+    with_clusters = {name.partition("/")[0] for name in own if "/" in name}
+    for name in own:
+        if not _NAME.fullmatch(name):
+            hint = "use lower-case letters, digits and '-', or ENVIRONMENT/CLUSTER"
+            raise InputError(f"'{name}' cannot be the name of an environment", hint=hint)
+        if name in with_clusters:
+            hint = "name each cluster, ENVIRONMENT/CLUSTER, or none"
+            raise InputError(f"environment '{name}' has clusters besides itself", hint=hint)
     _require_inputs(options, own)
     values = [EngineValues(read_values(file)) for file in options.values]
     for name, paths in own.items():
@@ -313,18 +314,6 @@ def _estates(options: AdoptOptions, stdin: TextIO, clusters: ExitStack) -> Itera
         for source in _clusters(options, paths):
             read_cluster(estate, clusters.enter_context(open_cluster(source)))
         yield estate
-
-
-def _require_names(names: Iterable[str]) -> None:
-    """Raise InputError for names that no environment or cluster can have."""
-    with_clusters = {name.partition("/")[0] for name in names if "/" in name}
-    for name in names:
-        if not _NAME.fullmatch(name):
-            hint = "use lower-case letters, digits and '-', or ENVIRONMENT/CLUSTER"
-            raise InputError(f"'{name}' cannot be the name of an environment", hint=hint)
-        if name in with_clusters:
-            hint = "name each cluster, ENVIRONMENT/CLUSTER, or none"
-            raise InputError(f"environment '{name}' has clusters besides itself", hint=hint)
 
 
 def _require_inputs(options: AdoptOptions, own: dict[str, list[str]]) -> None:

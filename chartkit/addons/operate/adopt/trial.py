@@ -20,7 +20,6 @@ from chartkit.errors import ChartkitError
 from chartkit.model import Location, Resource, RuleResult, Track, mappings_at, untracked
 from chartkit.network.cluster.source import SourceError
 from chartkit.output.atomic_folder import write_below
-from chartkit.project.environment import Environment
 from chartkit.project.project import read_project
 from chartkit.render.checks.engine import compiled_set
 from chartkit.render.compare.fields import What
@@ -169,7 +168,21 @@ def _rows(
         baselines[estate.name], about = baseline_of(estate, kept, violations, track("reading"))
         yield from about
         if not failed:
-            yield from _differences(estate, environment, after, kept)
+            before = Side("in use", tuple(_in_use(estate)))
+            changes = comparison(before, replace(after, resources=kept)).changes
+            if estate.chart_values:
+                new = [change for change in changes if change.change.what is What.ADDED]
+                changes = tuple(change for change in changes if change not in new)
+                # The row about policies that values of upstream's chart of policies select.
+                if new:
+                    noun = "policy comes" if len(new) == 1 else "policies come"
+                    message = f"{len(new)} {noun} from chartkit's library, in place of upstream's"
+                    hint = "`chartkit policies show NAME` and docs/policies say what each refuses"
+                    yield Row(Outcome.CHANGED, "kyverno-policies", message, None, hint, estate.name)
+            yield from _changes(changes, estate.name)
+            if environment.engine and (estate.engine or estate.values):
+                rest = tuple(resource for resource in after.resources if not _is_compared(resource))
+                yield from _engine_changes(estate, replace(after, resources=rest))
     if failed and all(row.check == UNREAD for row in failed):
         message = "what the charts would change was not compared: workloads cannot be read"
         yield Row(Outcome.NOTE, "project", message)
@@ -185,26 +198,6 @@ def _known(file: Path | None, estate: Estate, folder: Path) -> Iterator[KnownVio
                 f" in {Path(path).absolute()}", f" in {folder / relpath(path, folder)}"
             )
         yield replace(violation, violation=replace(violation.violation, object=name))
-
-
-def _differences(
-    estate: Estate, environment: Environment, after: Side, kept: tuple[Resource, ...]
-) -> Iterator[Row]:
-    before = Side("in use", tuple(_in_use(estate)))
-    changes = comparison(before, replace(after, resources=kept)).changes
-    if estate.chart_values:
-        new = [change for change in changes if change.change.what is What.ADDED]
-        changes = tuple(change for change in changes if change not in new)
-        # The row about policies that values of upstream's chart of policies select.
-        if new:
-            noun = "policy comes" if len(new) == 1 else "policies come"
-            message = f"{len(new)} {noun} from chartkit's library, in place of upstream's"
-            hint = "`chartkit policies show NAME` and docs/policies say what each refuses"
-            yield Row(Outcome.CHANGED, "kyverno-policies", message, None, hint, estate.name)
-    yield from _changes(changes, estate.name)
-    if environment.engine and (estate.engine or estate.values):
-        rest = tuple(resource for resource in after.resources if not _is_compared(resource))
-        yield from _engine_changes(estate, replace(after, resources=rest))
 
 
 def _engine_changes(estate: Estate, after: Side) -> Iterator[Row]:

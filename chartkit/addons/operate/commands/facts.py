@@ -64,19 +64,15 @@ def update(source: str | None, digest: str | None, reset: bool) -> None:
     if newer.day < current.day:
         hint = "`chartkit facts update --reset` first, to go back"
         raise InputError(f"is older than the facts in use, of {current.day}", Location(shown), hint)
-    _keep(newer)
-    click.echo(f"in use now: {newer}")
-
-
-def _keep(facts: Facts) -> None:
     from chartkit.cache_folder import FACTS, Store
     from chartkit.kyverno.releases import FACTS_KEY, kept
 
     store = Store(FACTS)
-    store.save(FACTS_KEY, {"body": facts.body, "source": facts.source, "digest": facts.digest})
-    if kept() != facts:
+    store.save(FACTS_KEY, {"body": newer.body, "source": newer.source, "digest": newer.digest})
+    if kept() != newer:
         hint = "CHARTKIT_CACHE names another folder, to which only you may write"
         raise InputError(f"the facts cannot be kept in {store.folder}", hint=hint)
+    click.echo(f"in use now: {newer}")
 
 
 def read_facts(content: bytes, source: str) -> Facts:

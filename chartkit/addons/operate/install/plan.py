@@ -116,7 +116,14 @@ def plan(
     steps = []
     for name in [] if refusals else names:
         there = releases.read(name)
-        before = _before(there, cluster)
+        # The installed version of a release; of a failed one, the version deployed before.
+        if there is None:
+            before: Sequence[Resource] = ()
+        else:
+            if there.status is not Status.FAILED:
+                before = there.resources
+            else:
+                before = deployed_objects(cluster, NAMESPACE, there.name, there.revision)
         steps.append(_step(project.charts / name, environment, kubernetes, apis, there, before))
         refusals += _refusals(steps[-1], environment, live)
     notes = [*_notes(environment, live, steps), *_leftovers(steps, cluster)]
@@ -213,15 +220,6 @@ def _step(
     )
     changes = compare(before, rendered.resources)
     return Step(wanted, there, _action(wanted, there, bool(changes)), tuple(changes), rendered)
-
-
-def _before(there: Release | None, cluster: Cluster) -> Sequence[Resource]:
-    """Return the installed version of a release; of a failed one, the version deployed before."""
-    if there is None:
-        return ()
-    if there.status is not Status.FAILED:
-        return there.resources
-    return deployed_objects(cluster, NAMESPACE, there.name, there.revision)
 
 
 def _action(wanted: DesiredRelease, there: Release | None, changed: bool) -> Action:

@@ -274,7 +274,18 @@ class StoredObjects:
         for difference in found:
             path = self._place(difference.resource)
             if path is not None and difference.path:
-                self._cluster.merge(path, _patch(difference))
+                value: Json = difference.resource.body
+                keys: list[str] = []
+                for step in difference.path:
+                    if isinstance(step, int):
+                        break
+                    keys.append(step)
+                    value = value.get(step) if isinstance(value, dict) else None
+                patch: Json = value
+                for key in reversed(keys):
+                    patch = {key: patch}
+                assert isinstance(patch, dict)
+                self._cluster.merge(path, patch)
 
     def _place(self, resource: Resource) -> str | None:
         """Return the path of an object; None for a kind that is not served."""
@@ -339,22 +350,6 @@ def _same(wanted: Json, stored: Json) -> bool:
 
 def _empty(value: Json) -> bool:
     return any(value == empty and type(value) is type(empty) for empty in _EMPTY)
-
-
-def _patch(difference: Difference) -> Body:
-    """Return a merge patch of the field, or of the list that it is in."""
-    value: Json = difference.resource.body
-    keys: list[str] = []
-    for step in difference.path:
-        if isinstance(step, int):
-            break
-        keys.append(step)
-        value = value.get(step) if isinstance(value, dict) else None
-    patch: Json = value
-    for key in reversed(keys):
-        patch = {key: patch}
-    assert isinstance(patch, dict)
-    return patch
 
 
 def _shown(value: Json) -> str:

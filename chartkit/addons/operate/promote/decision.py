@@ -307,27 +307,18 @@ class _Sink:
             if self.judge.is_unsent(candidate, resource, self.labels):
                 candidate.evidence.unsent.add(subject)
             else:
-                self._count(candidate, subject, resource, rule_results)
-
-    def _count(
-        self,
-        candidate: Candidate,
-        subject: ObjectName,
-        resource: Resource,
-        results: Iterable[RuleResult],
-    ) -> None:
-        evidence = candidate.evidence
-        decided = False
-        for result in results:
-            if result.status in _BLOCKING:
-                evidence.blocked.append(self._violation(subject, resource, result))
-            elif result.status is Status.ERROR:
-                evidence.undecided.append(self._violation(subject, resource, result))
-            elif result.status in (Status.PASS, Status.SKIP):
-                decided = True
-                self.passed.add((candidate.name, subject, result.rule))
-        if decided:
-            evidence.judged.setdefault(self.source, set()).add(subject)
+                evidence = candidate.evidence
+                decided = False
+                for result in rule_results:
+                    if result.status in _BLOCKING:
+                        evidence.blocked.append(self._violation(subject, resource, result))
+                    elif result.status is Status.ERROR:
+                        evidence.undecided.append(self._violation(subject, resource, result))
+                    elif result.status in (Status.PASS, Status.SKIP):
+                        decided = True
+                        self.passed.add((candidate.name, subject, result.rule))
+                if decided:
+                    evidence.judged.setdefault(self.source, set()).add(subject)
 
     def _violation(self, subject: ObjectName, resource: Resource, result: RuleResult) -> Violation:
         where = resource.location

@@ -46,7 +46,33 @@ def _text(promotion: Promotion) -> Iterator[Block]:
     for verdict in _ORDER:
         for planned in plan.of(verdict):
             yield ""
-            yield from _policy_lines(planned, plan.namespaces)
+            candidate, verdict = planned.candidate, planned.verdict
+            where = f" in {', '.join(map(shown, plan.namespaces))}" if plan.namespaces else ""
+            words = {
+                Verdict.PROMOTE: f"Audit → Enforce{where}",
+                Verdict.HELD: f"{verdict}",
+                Verdict.DONE: f"{verdict}{where}",
+            }
+            line = f"{_SIGNS[verdict]} {shown(candidate.name)}  {words[verdict]}"
+            yield click.style(line, fg=_COLOURS[verdict])
+            if verdict is not Verdict.DONE:
+                for reason in planned.reasons:
+                    yield f"    held back: {shown(single_line(reason))}"
+                yield f"    {_evidence_line(planned)}"
+                if planned.exceptions:
+                    yield f"    exceptions for {counted(candidate.evidence.blocked)}"
+                blocked = candidate.evidence.blocked
+                for violation in blocked[:_SHOWN]:
+                    where = (
+                        str(violation.location)
+                        if violation.location is not None
+                        else violation.source
+                    )
+                    owner = f", {shown(violation.owner)}" if violation.owner else ""
+                    yield f"      {shown(str(violation.subject))}{owner}  {shown(where)}"
+                    yield f"        {shown(single_line(violation.message))}"
+                if len(blocked) > _SHOWN:
+                    yield f"      … and {len(blocked) - _SHOWN} more"
     yield from _caveat_lines([*plan.of(Verdict.PROMOTE), *plan.of(Verdict.HELD)])
     yield from (shown(str(row)) for row in plan.unread)
     yield from (*notes, "", headline(promotion), *_afterwards(promotion))
@@ -78,33 +104,6 @@ def _afterwards(promotion: Promotion) -> Iterator[str]:
         yield "refused: nothing is promoted while an object would be refused or is not decided"
     elif names:
         yield f"way back: chartkit promote {shown(names)} --to {plan.environment} --back --write"
-
-
-def _policy_lines(planned: PlannedPolicy, namespaces: Sequence[str]) -> Iterator[str]:
-    candidate, verdict = planned.candidate, planned.verdict
-    where = f" in {', '.join(map(shown, namespaces))}" if namespaces else ""
-    words = {
-        Verdict.PROMOTE: f"Audit → Enforce{where}",
-        Verdict.HELD: f"{verdict}",
-        Verdict.DONE: f"{verdict}{where}",
-    }
-    line = f"{_SIGNS[verdict]} {shown(candidate.name)}  {words[verdict]}"
-    yield click.style(line, fg=_COLOURS[verdict])
-    if verdict is Verdict.DONE:
-        return
-    for reason in planned.reasons:
-        yield f"    held back: {shown(single_line(reason))}"
-    yield f"    {_evidence_line(planned)}"
-    if planned.exceptions:
-        yield f"    exceptions for {counted(candidate.evidence.blocked)}"
-    blocked = candidate.evidence.blocked
-    for violation in blocked[:_SHOWN]:
-        where = str(violation.location) if violation.location is not None else violation.source
-        owner = f", {shown(violation.owner)}" if violation.owner else ""
-        yield f"      {shown(str(violation.subject))}{owner}  {shown(where)}"
-        yield f"        {shown(single_line(violation.message))}"
-    if len(blocked) > _SHOWN:
-        yield f"      … and {len(blocked) - _SHOWN} more"
 
 
 def _caveat_lines(planned: Sequence[PlannedPolicy]) -> Iterator[str]:

@@ -146,24 +146,23 @@ class ReportJudge:
             candidate = by_key.get(result.policy)
             if candidate is not None and self.judge.scope.has(result.subject.namespace):
                 count += 1
-                self._count(candidate, source, result)
+                evidence, subject = candidate.evidence, result.subject
+                evidence.reported[result.status] += 1
+                if result.moment is not None:
+                    evidence.add_time(result.moment)
+                if self.judge.is_unsent(candidate, result.resource, self.labels):
+                    evidence.unsent.add(subject)
+                elif result.status in _DECIDED:
+                    evidence.judged.setdefault(source, set()).add(subject)
+                elif self._is_outdated(candidate, result):
+                    evidence.outdated += 1
+                elif result.status in _BLOCKING or result.status == "error":
+                    violation = Violation(
+                        subject, result.rule, result.message, source, "", result.resource
+                    )
+                    blocking = result.status in _BLOCKING
+                    (evidence.blocked if blocking else evidence.undecided).append(violation)
         return count
-
-    def _count(self, candidate: Candidate, source: str, result: ReportedResult) -> None:
-        evidence, subject = candidate.evidence, result.subject
-        evidence.reported[result.status] += 1
-        if result.moment is not None:
-            evidence.add_time(result.moment)
-        if self.judge.is_unsent(candidate, result.resource, self.labels):
-            evidence.unsent.add(subject)
-        elif result.status in _DECIDED:
-            evidence.judged.setdefault(source, set()).add(subject)
-        elif self._is_outdated(candidate, result):
-            evidence.outdated += 1
-        elif result.status in _BLOCKING or result.status == "error":
-            violation = Violation(subject, result.rule, result.message, source, "", result.resource)
-            blocking = result.status in _BLOCKING
-            (evidence.blocked if blocking else evidence.undecided).append(violation)
 
     def _is_outdated(self, candidate: Candidate, result: ReportedResult) -> bool:
         """Report whether the object passes by now, which it alone decides."""

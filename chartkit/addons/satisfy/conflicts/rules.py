@@ -314,7 +314,12 @@ def _pairs(
 
 
 def _conflict(resource: Resource, core: tuple[Want, ...], budget: _Budget) -> Conflict:
-    return Conflict(resource.kind, core, _is_minimal(resource, core, budget), _shared(core))
+    budget.witnesses -= len(core)
+    is_minimal = budget.witnesses >= 0 and all(
+        isinstance(_witness(resource, [other for other in core if other is not want]), Witness)
+        for want in core
+    )
+    return Conflict(resource.kind, core, is_minimal, _shared(core))
 
 
 def _smallest(resource: Resource, wants: Sequence[Want], budget: _Budget) -> tuple[Want, ...]:
@@ -324,14 +329,6 @@ def _smallest(resource: Resource, wants: Sequence[Want], budget: _Budget) -> tup
         if budget.excluding(resource, fewer):
             core = fewer
     return tuple(core)
-
-
-def _is_minimal(resource: Resource, core: Sequence[Want], budget: _Budget) -> bool:
-    budget.witnesses -= len(core)
-    return budget.witnesses >= 0 and all(
-        isinstance(_witness(resource, [other for other in core if other is not want]), Witness)
-        for want in core
-    )
 
 
 def _witness(resource: Resource, wants: Sequence[Want]) -> object:

@@ -32,7 +32,6 @@ from chartkit.addons.satisfy.wants.paths import Names, Reader, Reading, Stream, 
 from chartkit.addons.satisfy.wants.pattern import pattern_formula
 from chartkit.addons.satisfy.wants.pod_security import pod_security_formula
 from chartkit.engine import Phase, Request, RunnablePolicy
-from chartkit.engine.cel_policies.policy import CelPolicy
 from chartkit.engine.cel_policies.run import CompiledCelPolicy
 from chartkit.engine.cel_policies.scope import Attributes
 from chartkit.engine.cluster_policy.autogen import written_name
@@ -253,29 +252,27 @@ def _of_cel_policy(policy: CompiledCelPolicy, resource: Resource) -> Iterator[Wa
         return
     for evaluator in policy.evaluators_of(Attributes(Request(resource))):
         if evaluator.phase in (None, Phase.VALIDATE):
-            yield _of_form(policy, evaluator.policy)
-
-
-def _of_form(policy: CompiledCelPolicy, form: CelPolicy) -> Want:
-    source = Source(policy.policy.id, "", "/spec")
-    conditions = _of_expressions(form.spec, source, "matchConditions")
-    applies: list[Formula] = []
-    constraints = form.constraints
-    if constraints is not None:
-        selector: AnyType = constraints.object_selector
-        if selector is not None:
-            labels = Place("request", ("metadata", "labels"))
-            applies.append(selector_formula(selector, labels, _below(source, "matchConstraints")))
-        names = any(rule.names for rule in constraints.rules)
-        if names or constraints.excluded or constraints.namespace_selector is not None:
-            applies.append(Unknown("matchConstraints"))
-    passes = _of_expressions(form.spec, source, "validations")
-    kind, rule = policy.policy.kind, ""
-    if kind == "ValidatingAdmissionPolicy":
-        rule = policy.policy.name
-    elif kind != "ValidatingPolicy":
-        passes = Unknown(kind)
-    return Want(policy, policy.policy.id, rule, all_of(*applies), conditions, passes, source)
+            source = Source(policy.policy.id, "", "/spec")
+            conditions = _of_expressions(evaluator.policy.spec, source, "matchConditions")
+            applies: list[Formula] = []
+            constraints = evaluator.policy.constraints
+            if constraints is not None:
+                selector: AnyType = constraints.object_selector
+                if selector is not None:
+                    labels = Place("request", ("metadata", "labels"))
+                    applies.append(
+                        selector_formula(selector, labels, _below(source, "matchConstraints"))
+                    )
+                names = any(rule.names for rule in constraints.rules)
+                if names or constraints.excluded or constraints.namespace_selector is not None:
+                    applies.append(Unknown("matchConstraints"))
+            passes = _of_expressions(evaluator.policy.spec, source, "validations")
+            kind, rule = policy.policy.kind, ""
+            if kind == "ValidatingAdmissionPolicy":
+                rule = policy.policy.name
+            elif kind != "ValidatingPolicy":
+                passes = Unknown(kind)
+            yield Want(policy, policy.policy.id, rule, all_of(*applies), conditions, passes, source)
 
 
 def match_formula(rule: Rule, kind: GroupVersionKind, source: Source, namespace: str) -> Formula:

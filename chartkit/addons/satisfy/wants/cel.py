@@ -126,7 +126,14 @@ class _Translation:
             case Binary() if expr.operator == "in":
                 return self._membership(expr, wanted)
             case Binary() if expr.operator in FLIPPED:
-                return self._relation(expr, wanted)
+                operator = expr.operator if wanted else OPPOSITES[expr.operator]
+                compared = bare(expr.left)
+                if isinstance(compared, Call) and compared.function == "compareTo":
+                    target, args = compared.target, compared.args
+                    if self.term(expr.right) != Constant(0) or target is None or len(args) != 1:
+                        raise NotReadError
+                    return self._sizes(target, operator, args[0])
+                return self._against(self.term(expr.left), operator, self.term(expr.right))
             case Call():
                 return self._call(expr, wanted)
             case Select() | Index() | Ident():
@@ -279,16 +286,6 @@ class _Translation:
             return all_of(part.condition(place), inner.truth(body, True))
 
         return replace(part, condition=condition)
-
-    def _relation(self, expr: Binary, wanted: bool) -> Formula:
-        operator = expr.operator if wanted else OPPOSITES[expr.operator]
-        compared = bare(expr.left)
-        if isinstance(compared, Call) and compared.function == "compareTo":
-            target, args = compared.target, compared.args
-            if self.term(expr.right) != Constant(0) or target is None or len(args) != 1:
-                raise NotReadError
-            return self._sizes(target, operator, args[0])
-        return self._against(self.term(expr.left), operator, self.term(expr.right))
 
     def _sizes(self, left: Expr, operator: str, right: Expr) -> Formula:
         first, other = self.term(left), self.term(right)

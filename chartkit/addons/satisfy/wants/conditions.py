@@ -221,7 +221,11 @@ def _of_length(reading: Reading, operator: str, value: Json, source: Source) -> 
         return compare(marked)
 
     there, full = present(), filled_in()
-    some = [m.some(lambda place: Atom(place, there, source)) for m in _members(reading)]
+    if reading.is_list:
+        members: list[Json] = list(reading.streams)
+    else:
+        members = [stream.elements() for stream in reading.streams]
+    some = [m.some(lambda place: Atom(place, there, source)) for m in members]
     if not reading.is_list:
         some += [stream.some(lambda place: Atom(place, full, source)) for stream in reading.streams]
     if not holds(0) and holds(1) and holds(1000):
@@ -236,12 +240,6 @@ def _of_length(reading: Reading, operator: str, value: Json, source: Source) -> 
         return holds(len(current) if isinstance(current, list | dict | str) else 0)
 
     return Atom(stream.place, Test(f"a length of {_words(operator, [value])}", of_size), source)
-
-
-def _members(reading: Reading) -> list[Json]:
-    if reading.is_list:
-        return list(reading.streams)
-    return [stream.elements() for stream in reading.streams]
 
 
 def _of_keys(reading: Reading, operator: str, value: Json, source: Source) -> Formula:

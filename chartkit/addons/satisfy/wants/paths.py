@@ -212,7 +212,11 @@ class Reader:
         children = node.children
         match node.kind:
             case Kind.VALUE_PROJECTION:
-                return self._read(children[1], _of_images(self._read(children[0], current)))
+                reading = self._read(children[0], current)
+                if reading.function != _IMAGES:
+                    raise NotReadError
+                streams = tuple(stream.elements() for stream in reading.streams)
+                return self._read(children[1], Reading(streams, is_list=True, function=_IMAGE))
             case Kind.MULTI_SELECT_DICT if all(map(_keeps_name, children)) and current is not None:
                 return current
             case Kind.FLATTEN:
@@ -366,14 +370,6 @@ def _plain(reading: Reading) -> tuple[Stream, ...]:
 def images_of(spec: tuple[str, ...]) -> Reading:
     """Return the reading of the name `images`; spec: the path of the Pod's specification."""
     return Reading((Stream((), Place("request", spec)),), function=_ALL_IMAGES)
-
-
-def _of_images(reading: Reading) -> Reading:
-    """Return the images of lists of containers, which the context has by the containers' names."""
-    if reading.function != _IMAGES:
-        raise NotReadError
-    streams = tuple(stream.elements() for stream in reading.streams)
-    return Reading(streams, is_list=True, function=_IMAGE)
 
 
 def _of_image(reading: Reading, name: str) -> Reading:

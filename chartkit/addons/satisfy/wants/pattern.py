@@ -29,7 +29,6 @@ from chartkit.addons.satisfy.values import EITHER, MISSING, Test, absent, in_wor
 from chartkit.engine.cluster_policy.pattern.build import Anchor, AnchorKind, parse_anchor
 from chartkit.engine.cluster_policy.pattern.scalar import (
     ORDERS,
-    Operation,
     Range,
     compile_operation,
     compile_scalar,
@@ -109,7 +108,16 @@ class _Reader:
         if anchor.kind is AnchorKind.NEGATION:
             return _Read(TRUE, gone)
         if anchor.kind is AnchorKind.EXISTENCE:
-            return _Read(TRUE, any_of(self._existence(member, place, here), gone))
+            if not isinstance(member, list):
+                existence: Formula = Unknown("an existence anchor without a list")
+            else:
+                parts: list[Formula] = []
+                for index, element in enumerate(member):
+                    variable = fresh()
+                    read = self.part(element, Place(variable), (*here, index))
+                    parts.append(Some(variable, place, all_of(read.applies, read.wants)))
+                existence = all_of(*parts)
+            return _Read(TRUE, any_of(existence, gone))
         read = self.part(member, place, here)
         there = opposite(gone)
         if anchor.kind is AnchorKind.CONDITION:
@@ -119,16 +127,6 @@ class _Reader:
         if anchor.kind is AnchorKind.EQUALITY:
             return _Read(any_of(gone, read.applies), any_of(read.wants, gone))
         return _Read(Unknown(str(anchor)), Unknown(str(anchor)))
-
-    def _existence(self, member: Json, place: Place, here: tuple[str | int, ...]) -> Formula:
-        if not isinstance(member, list):
-            return Unknown("an existence anchor without a list")
-        parts: list[Formula] = []
-        for index, element in enumerate(member):
-            variable = fresh()
-            read = self.part(element, Place(variable), (*here, index))
-            parts.append(Some(variable, place, all_of(read.applies, read.wants)))
-        return all_of(*parts)
 
     def _list(self, pattern: list[Json], place: Place, written: tuple[str | int, ...]) -> Formula:
         listed = self._atom(place, of_type("a list", list, []), written)
@@ -201,10 +199,6 @@ def operation_test(text: str) -> Test:
         points = (operation.low, operation.high)
         order = order_of(points)
         return Test(text, holds, points, order=order, points=points, is_positive=True)
-    return _single_test(text, operation, holds)
-
-
-def _single_test(text: str, operation: Operation, holds: Json) -> Test:
     prefix, operand = operation
     order = order_of((operand,))
     if prefix in ORDERS:

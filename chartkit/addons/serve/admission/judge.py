@@ -149,7 +149,14 @@ class Judge:
         if filtered is not None and filtered(review.subject, review.subresource):
             return Verdict(ALLOWED)
         # A review as the engine takes it.
-        kind = _whole_kind(review)
+        # The kind of the whole object where the request is about a subresource with a kind of its
+        # own, such as the Scale of a Deployment
+        if not review.subresource or resource_name(review.kind.kind) == review.resource:
+            kind: GroupVersionKind | None = None
+        else:
+            from chartkit.engine.cel.shapes import own_kind
+
+            kind = own_kind(review.api_version, review.resource)
         given = self.served.request(review.subject)
         request = replace(
             given,
@@ -184,16 +191,6 @@ class Judge:
 
     def _world(self, chosen: Selection) -> World:
         return replace(self.served.world(), uses_defaults=True) if chosen.looks_around else OFFLINE
-
-
-def _whole_kind(review: Review) -> GroupVersionKind | None:
-    """Return the kind of the whole object where the request is about a subresource with a kind of
-    its own, such as the Scale of a Deployment."""
-    if not review.subresource or resource_name(review.kind.kind) == review.resource:
-        return None
-    from chartkit.engine.cel.shapes import own_kind
-
-    return own_kind(review.api_version, review.resource)
 
 
 def _before(deadline: float, policies: Iterable[RunnablePolicy]) -> Iterator[RunnablePolicy]:
@@ -231,7 +228,20 @@ class _Mutation:
 
     def verdict(self) -> Verdict:
         """Return the combined patch of all policies; the first that refuses denies the request."""
-        message = self._mutate() or self._verify() or self._mutate_by_cel() or self._verify_by_cel()
+        mutate = ""
+        for policy in self._chosen.mutating:
+            self._count_failure(policy)
+            evaluated = self._of(policy, Phase.MUTATE)
+            if evaluated is None:
+                continue
+            if not self._is_successful(evaluated):
+                if refuses(evaluated, self._first, self._failure):
+                    mutate = denials.not_mutated(policy.policy.key, evaluated.results)
+                    break
+                self._undo()
+            elif _spec_flag(policy, "emitWarning"):
+                self._warn(evaluated.results)
+        message = mutate or self._verify() or self._mutate_by_cel() or self._verify_by_cel()
         if message:
             return self._said(Answer(allowed=False, message=message, warnings=self._warnings))
         before, after = self._first.resource.body, self._run.unmarked.body
@@ -240,20 +250,6 @@ class _Mutation:
 
     def _said(self, answer: Answer) -> Verdict:
         return Verdict(answer, self._first, [Findings(self._evaluated)])
-
-    def _mutate(self) -> str:
-        for policy in self._chosen.mutating:
-            self._count_failure(policy)
-            evaluated = self._of(policy, Phase.MUTATE)
-            if evaluated is None:
-                continue
-            if not self._is_successful(evaluated):
-                if refuses(evaluated, self._first, self._failure):
-                    return denials.not_mutated(policy.policy.key, evaluated.results)
-                self._undo()
-            elif _spec_flag(policy, "emitWarning"):
-                self._warn(evaluated.results)
-        return ""
 
     def _verify(self) -> str:
         self._failure = IGNORE

@@ -235,16 +235,12 @@ class Metrics:
         while not self._stop.wait(pause):
             begun = time.monotonic()
             with log.guarded("metrics", "metrics are not written"):
-                self._write()
+                if not self._is_written:
+                    self._is_written = True
+                    entries = [[*key, entry] for key, entry in self._series.copy().items()]
+                    with replacing(self._own) as file:
+                        file.write(json.dumps(entries).encode("utf-8"))
             pause = max(_EVERY, _SHARE * (time.monotonic() - begun))
-
-    def _write(self) -> None:
-        if self._is_written:
-            return
-        self._is_written = True
-        entries = [[*key, entry] for key, entry in self._series.copy().items()]
-        with replacing(self._own) as file:
-            file.write(json.dumps(entries).encode("utf-8"))
 
     def http(self, method: str, path: str, seconds: float) -> None:
         """Count an HTTP request."""

@@ -185,7 +185,13 @@ class Shared:
         """Return the findings of the policies, which may come from an equal review."""
         sharing = self._sharing(request)
         is_ready = sharing is not None and sharing.is_ready()
-        sharing_key = (_asker(request), request.review and (*request.review,), place_of(request))
+        user = request.user
+        if user is None:
+            asker: Hashable = None
+        else:
+            extra = json.dumps(user.extra, sort_keys=True) if user.extra else ""
+            asker = user.name, user.uid, user.groups, extra, user.roles, user.cluster_roles
+        sharing_key = (asker, request.review and (*request.review,), place_of(request))
         whole = sharing.whole(request, sharing_key) if sharing is not None and is_ready else None
         if whole is not None:
             return whole
@@ -220,14 +226,6 @@ class Shared:
         if sharing is None and len(self._kinds) < _MOST_KINDS:
             sharing = self._kinds[key] = Sharing(self._policies, self._space, FEW)
         return sharing
-
-
-def _asker(request: Request) -> Hashable:
-    user = request.user
-    if user is None:
-        return None
-    extra = json.dumps(user.extra, sort_keys=True) if user.extra else ""
-    return user.name, user.uid, user.groups, extra, user.roles, user.cluster_roles
 
 
 class Webhook(StrEnum):

@@ -21,7 +21,7 @@ from cryptography.hazmat.primitives.serialization import Encoding
 
 from chartkit.addons.signatures.bundles.reader import REKOR_2, Bundle, InclusionProof, LogEntry
 from chartkit.addons.signatures.bundles.signers import Signer, encode
-from chartkit.addons.signatures.trust.keys import PublicKey, key_der
+from chartkit.addons.signatures.trust.keys import key_der
 from chartkit.addons.signatures.trust.trusted_root import (
     Log,
     verify_checkpoint,
@@ -173,9 +173,16 @@ def _verify_new_proof(entry: LogEntry, proof: InclusionProof, body: bytes, log: 
         size, root = int(lines[1]), base64.b64decode(lines[2], validate=True)
     except ValueError:
         raise SignatureError(f"{failed}: malformed checkpoint") from None
-    verify_checkpoint(
-        checkpoint=proof.checkpoint, root_hash=root, log_id=_note_key(host, log.key), key=log.key
-    )
+    key = log.key
+    if isinstance(key, ec.EllipticCurvePublicKey):
+        log_id = hashlib.sha256(key_der(key)).digest()
+    else:
+        if isinstance(key, ed25519.Ed25519PublicKey):
+            named = b"\x01" + key.public_bytes_raw()
+        else:
+            named = _RSA + key_der(key)
+        log_id = hashlib.sha256(host.encode() + b"\n" + named).digest()
+    verify_checkpoint(checkpoint=proof.checkpoint, root_hash=root, log_id=log_id, key=log.key)
     _verify_place(body, proof, entry.index, size, root)
 
 
@@ -186,17 +193,6 @@ def _host(url: str) -> str:
         raise SignatureError(
             f"the address of the transparency log is not valid: {url[:100]}"
         ) from None
-
-
-def _note_key(host: str, key: PublicKey) -> bytes:
-    """Return a checkpoint's hint of the key that signed it."""
-    if isinstance(key, ec.EllipticCurvePublicKey):
-        return hashlib.sha256(key_der(key)).digest()
-    if isinstance(key, ed25519.Ed25519PublicKey):
-        named = b"\x01" + key.public_bytes_raw()
-    else:
-        named = _RSA + key_der(key)
-    return hashlib.sha256(host.encode() + b"\n" + named).digest()
 
 
 def _expected(bundle: Bundle, signer: Signer | None) -> bytes:

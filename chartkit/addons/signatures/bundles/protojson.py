@@ -46,7 +46,12 @@ def load(content: bytes | str) -> Json:
             object_pairs_hook=_once,
         )
     except (ValueError, RecursionError) as error:
-        raise MessageError(f"syntax error: {_line(error)}") from None
+        line = (
+            " ".join(str(error).split())[:200]
+            if isinstance(error, ValueError)
+            else "nested too deep"
+        )
+        raise MessageError(f"syntax error: {line}") from None
     if is_deeper(value, _DEEPEST):
         raise MessageError(f"nested more than {_DEEPEST} deep")
     return value
@@ -74,12 +79,6 @@ def _once(pairs: list[tuple[str, Json]]) -> Body:
         twice = Counter(name for name, _ in pairs).most_common(1)[0][0]
         raise ValueError(f'duplicate field "{_printable(twice)}"')
     return made
-
-
-def _line(error: Exception) -> str:
-    return (
-        " ".join(str(error).split())[:200] if isinstance(error, ValueError) else "nested too deep"
-    )
 
 
 def _printable(text: str) -> str:

@@ -108,36 +108,41 @@ class Bundle:
 def read_bundle(content: bytes) -> Bundle:
     """Return a bundle of its JSON; raises SignatureError."""
     try:
-        return _read(Message(load(content), "the bundle", _ROOT_FIELDS, (_CONTENT,)))
+        root = Message(load(content), "the bundle", _ROOT_FIELDS, (_CONTENT,))
+        version = _version(root.text("mediaType"))
+        if version < (0, 1, 0):
+            raise SignatureError(f"{_named(root)} is not supported")
+        envelope, message = _envelope(root), _message(root)
+        material = root.message("verificationMaterial", _MATERIAL_FIELDS, (_KEYS,))
+        if envelope is None and message is None:
+            raise SignatureError("invalid bundle: validation error: missing bundle content")
+        if material is None or not any(material.has(name) for name in _KEYS):
+            raise SignatureError("invalid bundle: validation error: missing verification material")
+        certificate = _certificate(material)
+        timestamps = _timestamps(material)
+        listed = material.messages("tlogEntries", _ENTRY_FIELDS)
+        if len(listed) > _MOST_ENTRIES:
+            raise SignatureError(
+                f"validation error: too many tlog entries: {len(listed)} > {_MOST_ENTRIES}"
+            )
+        with within("validation error"):
+            entries = tuple(read_entry(message) for message in listed)
+        if version == (0, 1, 0):
+            if entries and not any(entry.promise for entry in entries):
+                raise SignatureError(
+                    "inclusion promises missing in bundle (required for bundle v0.1)"
+                )
+        elif entries and not any(entry.proof for entry in entries):
+            raise SignatureError("inclusion proof missing in bundle (required for bundle v0.2)")
+        if version >= (0, 3, 0) and material.has("x509CertificateChain"):
+            raise SignatureError(
+                "verification material cannot be X.509 certificate chain (for bundle v0.3)"
+            )
+        if version >= (0, 4, 0):
+            raise SignatureError(f"{_named(root)} is not yet supported")
+        return Bundle(version, certificate, entries, timestamps, envelope, message)
     except MessageError as error:
         raise SignatureError(f"proto: {error}") from None
-
-
-def _read(root: Message) -> Bundle:
-    version = _version(root.text("mediaType"))
-    if version < (0, 1, 0):
-        raise SignatureError(f"{_named(root)} is not supported")
-    envelope, message = _envelope(root), _message(root)
-    material = root.message("verificationMaterial", _MATERIAL_FIELDS, (_KEYS,))
-    if envelope is None and message is None:
-        raise SignatureError("invalid bundle: validation error: missing bundle content")
-    if material is None or not any(material.has(name) for name in _KEYS):
-        raise SignatureError("invalid bundle: validation error: missing verification material")
-    certificate = _certificate(material)
-    timestamps = _timestamps(material)
-    entries = _entries(material)
-    if version == (0, 1, 0):
-        if entries and not any(entry.promise for entry in entries):
-            raise SignatureError("inclusion promises missing in bundle (required for bundle v0.1)")
-    elif entries and not any(entry.proof for entry in entries):
-        raise SignatureError("inclusion proof missing in bundle (required for bundle v0.2)")
-    if version >= (0, 3, 0) and material.has("x509CertificateChain"):
-        raise SignatureError(
-            "verification material cannot be X.509 certificate chain (for bundle v0.3)"
-        )
-    if version >= (0, 4, 0):
-        raise SignatureError(f"{_named(root)} is not yet supported")
-    return Bundle(version, certificate, entries, timestamps, envelope, message)
 
 
 def _version(media_type: str) -> tuple[int, int, int]:
@@ -206,16 +211,6 @@ def _timestamps(material: Message) -> tuple[bytes, ...]:
         return ()
     listed = message.messages("rfc3161Timestamps", ("signedTimestamp",))
     return tuple(stamp.octets("signedTimestamp") for stamp in listed)
-
-
-def _entries(material: Message) -> tuple[LogEntry, ...]:
-    listed = material.messages("tlogEntries", _ENTRY_FIELDS)
-    if len(listed) > _MOST_ENTRIES:
-        raise SignatureError(
-            f"validation error: too many tlog entries: {len(listed)} > {_MOST_ENTRIES}"
-        )
-    with within("validation error"):
-        return tuple(read_entry(message) for message in listed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -383,17 +378,13 @@ def _hashedrekord(spec: Json) -> EntryBody:
     content, digest = _octets(signature["content"]), bytes.fromhex(hashed["value"])
     if len(digest) != HASHES[algorithm].digest_size:
         raise MessageError("no digest")
-    key = _key(verifier)
+    try:
+        key: PublicKey = public_key(read_certificate(verifier))
+    except SignatureError:
+        key = read_key_der(verifier)
     if not isinstance(key, Ed25519PublicKey):
         verify_digest(key, content, digest, algorithm)
     return EntryBody(_HASHED, content, verifier, digest.hex(), algorithm)
-
-
-def _key(verifier: bytes) -> PublicKey:
-    try:
-        return public_key(read_certificate(verifier))
-    except SignatureError:
-        return read_key_der(verifier)
 
 
 _READERS: Final = {_DSSE: _dsse, _IN_TOTO: _in_toto, _HASHED: _hashedrekord}

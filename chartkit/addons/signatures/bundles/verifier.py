@@ -84,7 +84,8 @@ def verify(bundle: Bundle, digest: str, checks: BundlePolicy) -> Json:
         summary(certificate)
         chain: Sequence[x509.Certificate] = ()
         for at in times:
-            chain = _chain(certificate, at, checks.trust.authorities)
+            with within("failed to verify leaf certificate"):
+                chain = verify_leaf(certificate, checks.trust.authorities, at)
         if checks.promised:
             with within("failed to verify signed certificate timestamp"):
                 verify_sct(certificate, chain[1:], checks.trust.ct_logs)
@@ -182,13 +183,6 @@ def _stamp(
         else:
             return authority.uri, at
     raise SignatureError(f"unable to verify signed timestamps: {joined(errors, chr(10))}")
-
-
-def _chain(
-    certificate: x509.Certificate, at: datetime, authorities: Sequence[Authority]
-) -> Sequence[x509.Certificate]:
-    with within("failed to verify leaf certificate"):
-        return verify_leaf(certificate, authorities, at)
 
 
 def _check_signature(bundle: Bundle, signer: Signer, digest: str) -> Json:

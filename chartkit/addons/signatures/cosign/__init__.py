@@ -127,19 +127,15 @@ def fetch_attestations(
             raise SignatureError("not found") from None
         raise
     _raise_unknown(verified_layers)
-    return _attested(verified_layers.layers, question)
-
-
-def _attested(layers: Sequence[SignedLayer], question: VerificationRequest) -> Verified:
-    payloads = _payloads(layers)
-    for layer in layers:
+    payloads = _payloads(verified_layers.layers)
+    for layer in verified_layers.layers:
         if question.type:
             with within("failed to decode type"):
                 statement = read_statement(layer.payload)
             if statement["type"] == question.type:
                 match_signatures([layer], question)
     _check_annotations(payloads, question)
-    statements = [read_statement(layer.payload) for layer in layers]
+    statements = [read_statement(layer.payload) for layer in verified_layers.layers]
     return Verified(payloads[-1].digest, statements)
 
 

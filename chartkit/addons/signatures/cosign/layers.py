@@ -219,7 +219,13 @@ def read_layer(content: bytes, descriptor: Body) -> SignedLayer:
             f'signature layer {descriptor.get("digest")} is missing "{SIGNATURE}" annotation'
         )
     promise = read_promise(annotations.get(_BUNDLE, ""))
-    timestamp = _timestamp(annotations.get(_TIMESTAMP, ""))
+    text = annotations.get(_TIMESTAMP, "")
+    if not text:
+        timestamp: bytes | None = None
+    else:
+        with within("unmarshaling RFC3161 timestamp bundle"):
+            body = read_object(text, "bundle.RFC3161Timestamp")
+            timestamp = _octets(body, "SignedRFC3161Timestamp")
     certificates = read_certificates(annotations.get(_CERTIFICATE, ""))
     chain = read_certificates(annotations.get(_CHAIN, "")) if certificates else []
     if len(chain) > _MOST_CERTIFICATES:
@@ -250,14 +256,6 @@ def read_promise(text: str) -> RekorBundle | None:
             raise SignatureError("logID is text")
         signature = _octets(body, "SignedEntryTimestamp")
     return RekorBundle(field(payload, "body"), *numbers, log or "", signature)
-
-
-def _timestamp(text: str) -> bytes | None:
-    if not text:
-        return None
-    with within("unmarshaling RFC3161 timestamp bundle"):
-        body = read_object(text, "bundle.RFC3161Timestamp")
-        return _octets(body, "SignedRFC3161Timestamp")
 
 
 def _octets(body: Body, key: str) -> bytes:

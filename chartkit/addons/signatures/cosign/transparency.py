@@ -91,7 +91,12 @@ def _hashedrekord(spec: Body) -> RekorEntry:
     entry = _rekord(spec)
     if len(entry.digest) != _HEX.get(entry.algorithm):
         raise SignatureError("invalid value for hash")
-    key = _signer(entry.verifier.decode(errors="replace"))
+    pem = entry.verifier.decode(errors="replace")
+    blocks, _ = read_pem(pem)
+    if blocks and blocks[0].label == "CERTIFICATE":
+        key: PublicKey = public_key(read_certificate(blocks[0].content))
+    else:
+        key = read_public_key(pem)
     try:
         digest = bytes.fromhex(entry.digest)
     except ValueError:
@@ -103,13 +108,6 @@ def _hashedrekord(spec: Body) -> RekorEntry:
     with within("verifying signature"):
         verify_digest(key, from_base64(entry.signature), digest, entry.algorithm)
     return entry
-
-
-def _signer(pem: str) -> PublicKey:
-    blocks, _ = read_pem(pem)
-    if blocks and blocks[0].label == "CERTIFICATE":
-        return public_key(read_certificate(blocks[0].content))
-    return read_public_key(pem)
 
 
 def _dsse(spec: Body) -> RekorEntry:

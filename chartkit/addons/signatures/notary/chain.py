@@ -89,7 +89,17 @@ def check_time_stamping(chain: Sequence[x509.Certificate]) -> None:
 
 def _check(chain: Sequence[x509.Certificate], *, stamps: bool) -> None:
     if len(chain) == 1:
-        _check_alone(chain[0], stamps=stamps)
+        certificate = chain[0]
+        whom = f"invalid self-signed certificate. subject: {subject(certificate)}. Error: "
+        with within(whom, ""):
+            _check_signature(certificate, certificate)
+        if certificate.issuer != certificate.subject:
+            raise SignatureError(
+                f"{whom}issuer({name_text(certificate.issuer)}) and "
+                f"subject({name_text(certificate.subject)}) are not the same"
+            )
+        with within("invalid self-signed certificate. Error"):
+            _check_leaf(certificate, stamps=stamps)
         return
     for index, certificate in enumerate(chain):
         if index == len(chain) - 1:
@@ -107,24 +117,15 @@ def _check(chain: Sequence[x509.Certificate], *, stamps: bool) -> None:
             _check_authority(certificate, index - 1, stamps=stamps)
 
 
-def _check_alone(certificate: x509.Certificate, *, stamps: bool) -> None:
-    whom = f"invalid self-signed certificate. subject: {subject(certificate)}. Error: "
-    with within(whom, ""):
-        _check_signature(certificate, certificate)
-    if certificate.issuer != certificate.subject:
-        raise SignatureError(
-            f"{whom}issuer({name_text(certificate.issuer)}) and "
-            f"subject({name_text(certificate.subject)}) are not the same"
-        )
-    with within("invalid self-signed certificate. Error"):
-        _check_leaf(certificate, stamps=stamps)
-
-
 def _check_issued(
     certificate: x509.Certificate, issuer: x509.Certificate, *, is_leaf: bool
 ) -> None:
     what, whom = "leaf" if is_leaf else "intermediate", subject(certificate)
-    if _is_own_issuer(certificate):
+    try:
+        is_own_issuer = _is_issued_by(certificate, certificate)
+    except SignatureError:
+        is_own_issuer = False
+    if is_own_issuer:
         raise SignatureError(
             f"{what} certificate with subject {whom} is self-signed. Certificate chain must not "
             f"contain self-signed {what} certificate"
@@ -134,13 +135,6 @@ def _check_issued(
         is_issued = _is_issued_by(certificate, issuer)
     if not is_issued:
         raise SignatureError(by)
-
-
-def _is_own_issuer(certificate: x509.Certificate) -> bool:
-    try:
-        return _is_issued_by(certificate, certificate)
-    except SignatureError:
-        return False
 
 
 def _is_issued_by(certificate: x509.Certificate, issuer: x509.Certificate) -> bool:

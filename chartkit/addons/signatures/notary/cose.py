@@ -84,7 +84,20 @@ def parse(content: bytes) -> Envelope:
     if not signature:
         raise SignatureError("empty signature")
     with within("cbor: invalid protected header"):
-        protected = _protected(raw)
+        if not isinstance(raw, bytes):
+            raise SignatureError(
+                f"cbor: {'nil protected header' if raw is None else 'require bstr type'}"
+            )
+        if not raw:
+            protected: Headers = {}
+        else:
+            if raw[0] >> 5 != _MAP:
+                raise SignatureError("cbor: protected header: require map type")
+            headers = _decode(raw, has_tags=True)
+            if not isinstance(headers, dict):
+                raise SignatureError("cbor: protected header: require map type")
+            _check_labels(headers, "protected")
+            protected = headers
     with within("cbor: invalid unprotected header"):
         if not isinstance(unprotected, dict):
             raise SignatureError("cbor: unprotected header: require map type")
@@ -202,22 +215,6 @@ def _certificate(raw: object) -> x509.Certificate:
     return read_certificate(raw)
 
 
-def _protected(raw: object) -> Headers:
-    if not isinstance(raw, bytes):
-        raise SignatureError(
-            f"cbor: {'nil protected header' if raw is None else 'require bstr type'}"
-        )
-    if not raw:
-        return {}
-    if raw[0] >> 5 != _MAP:
-        raise SignatureError("cbor: protected header: require map type")
-    headers = _decode(raw, has_tags=True)
-    if not isinstance(headers, dict):
-        raise SignatureError("cbor: protected header: require map type")
-    _check_labels(headers, "protected")
-    return headers
-
-
 def _check_labels(headers: Headers, which: str) -> None:
     """Check COSE's own rules for headers (RFC 9052, 3.1); raises SignatureError."""
     for label in headers:
@@ -227,28 +224,25 @@ def _check_labels(headers: Headers, which: str) -> None:
     if _ALGORITHM in headers and type(headers[_ALGORITHM]) not in (int, str):
         raise SignatureError(f"{wrong}alg: require int / tstr type")
     if _CRITICAL in headers:
-        _check_critical(headers, wrong, is_allowed=which == "protected")
+        is_allowed = which == "protected"
+        if not is_allowed:
+            raise SignatureError(f"{wrong}crit: not allowed")
+        listed = headers[_CRITICAL]
+        if not isinstance(listed, list):
+            raise SignatureError(f"{wrong}crit: invalid crit header")
+        if not listed:
+            raise SignatureError(f"{wrong}crit: empty crit header")
+        for label in listed:
+            if type(label) not in (int, str):
+                kind = f", got 'float64': {label}" if type(label) is float else ""
+                raise SignatureError(f"{wrong}crit: require int / tstr type{kind}")
+            if label not in headers:
+                raise SignatureError(f"{wrong}crit: missing critical header: {label}")
     if _CONTENT in headers:
         _check_content_type(headers[_CONTENT], f"{wrong}content type: ")
     for label, name in _BYTE_LABELS.items():
         if label in headers and not isinstance(headers[label], bytes):
             raise SignatureError(f"{wrong}{name}: require bstr type")
-
-
-def _check_critical(headers: Headers, wrong: str, *, is_allowed: bool) -> None:
-    if not is_allowed:
-        raise SignatureError(f"{wrong}crit: not allowed")
-    listed = headers[_CRITICAL]
-    if not isinstance(listed, list):
-        raise SignatureError(f"{wrong}crit: invalid crit header")
-    if not listed:
-        raise SignatureError(f"{wrong}crit: empty crit header")
-    for label in listed:
-        if type(label) not in (int, str):
-            kind = f", got 'float64': {label}" if type(label) is float else ""
-            raise SignatureError(f"{wrong}crit: require int / tstr type{kind}")
-        if label not in headers:
-            raise SignatureError(f"{wrong}crit: missing critical header: {label}")
 
 
 def _check_content_type(value: object, wrong: str) -> None:

@@ -175,7 +175,22 @@ def verify(envelope: Envelope) -> Content:
     except SignatureError:
         raise SignatureError("malformed leaf certificate") from None
     with within("signature is invalid. Error"):
-        _check_signature(envelope, leaf)
+        signed = f"{envelope.protected}.{envelope.payload}"
+        if f"{signed}.{envelope.signature}".count(".") != 2:
+            raise SignatureError("token contains an invalid number of segments")
+        header = read_mapping(decode(envelope.protected))
+        read_mapping(decode(envelope.payload), "jwt.MapClaims")
+        name = header.get("alg")
+        if not isinstance(name, str):
+            raise SignatureError("signing method (alg) is unspecified.")
+        if name in _UNSIGNED:
+            raise SignatureError(f"signing method {name} is invalid")
+        if name not in ALGORITHMS:
+            raise SignatureError("signing method (alg) is unavailable.")
+        algorithm, signature = ALGORITHMS[name], decode(envelope.signature)
+        if not holds(algorithm, leaf, signed.encode(), signature, salt=False):
+            kind = "ecdsa" if algorithm.size else "rsa"
+            raise SignatureError(f"crypto/{kind}: verification error")
     with within("jws envelope protected header can't be decoded"):
         written = read(decode(envelope.protected))
         body = decode_type(_TYPES, "jws.jwsProtectedHeader", written)
@@ -207,26 +222,6 @@ def verify(envelope: Envelope) -> Content:
         decode(envelope.signature),
         envelope.time_stamp,
     )
-
-
-def _check_signature(envelope: Envelope, leaf: x509.Certificate) -> None:
-    """Check the signature as the JWT library does, in its words; raises SignatureError."""
-    signed = f"{envelope.protected}.{envelope.payload}"
-    if f"{signed}.{envelope.signature}".count(".") != 2:
-        raise SignatureError("token contains an invalid number of segments")
-    header = read_mapping(decode(envelope.protected))
-    read_mapping(decode(envelope.payload), "jwt.MapClaims")
-    name = header.get("alg")
-    if not isinstance(name, str):
-        raise SignatureError("signing method (alg) is unspecified.")
-    if name in _UNSIGNED:
-        raise SignatureError(f"signing method {name} is invalid")
-    if name not in ALGORITHMS:
-        raise SignatureError("signing method (alg) is unavailable.")
-    algorithm, signature = ALGORITHMS[name], decode(envelope.signature)
-    if not holds(algorithm, leaf, signed.encode(), signature, salt=False):
-        kind = "ecdsa" if algorithm.size else "rsa"
-        raise SignatureError(f"crypto/{kind}: verification error")
 
 
 def _check_headers(protected: _Protected) -> None:

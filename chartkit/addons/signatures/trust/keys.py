@@ -71,16 +71,13 @@ def read_pem(text: str) -> tuple[list[PemBlock], bool]:
         if end < 0:
             break
         position = end + len(last)
-        content = _base64(_without_headers(text[line_end:end]))
+        body = text[line_end:end]
+        head, separator, rest = body.lstrip("\r\n").partition("\n\n")
+        content = _base64(rest if separator and ":" in head else body)
         if content is not None:
             blocks.append(PemBlock(label.removesuffix(_DASHES), content))
             read = position
     return blocks, bool(text[read:].strip())
-
-
-def _without_headers(body: str) -> str:
-    head, separator, rest = body.lstrip("\r\n").partition("\n\n")
-    return rest if separator and ":" in head else body
 
 
 def _base64(text: str) -> bytes | None:

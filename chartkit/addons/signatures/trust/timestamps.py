@@ -7,7 +7,7 @@ sigstore/timestamp-authority wants of a signing certificate beyond that is check
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -119,7 +119,14 @@ def verify_timestamp(response: bytes, message: bytes, authority: TimestampAuthor
     if digest not in _DIGESTS:
         weak = "weak hash algorithm: must be SHA-256, SHA-384, or SHA-512"
         raise SignatureError(weak if digest == _SHA1 else "unsupported hash algorithm")
-    embedded = _embedded(decoded)
+    with _wrong("error parsing response into Timestamp"):
+        listed = decoded.signed_data.certificates
+    if len(listed) > _MOST_EMBEDDED:
+        raise SignatureError(
+            f"the timestamp carries {len(listed)} certificates, and {_MOST_EMBEDDED} are read"
+        )
+    with within("error parsing response into Timestamp"):
+        embedded = [read_certificate(certificate) for certificate in listed]
     # The one certificate whose key signed.
     with _wrong("error while verifying signature"):
         signers = list(decoded.signed_data.signer_infos)
@@ -162,17 +169,6 @@ def verify_token(token: bytes, message: bytes, authority: TimestampAuthority) ->
     length = octets if size < 0x80 else bytes((0x80 | len(octets),)) + octets
     response = b"\x30" + length + _GRANTED + token
     return verify_timestamp(response, message, authority)
-
-
-def _embedded(decoded: TimeStampResponse) -> Sequence[x509.Certificate]:
-    with _wrong("error parsing response into Timestamp"):
-        listed = decoded.signed_data.certificates
-    if len(listed) > _MOST_EMBEDDED:
-        raise SignatureError(
-            f"the timestamp carries {len(listed)} certificates, and {_MOST_EMBEDDED} are read"
-        )
-    with within("error parsing response into Timestamp"):
-        return [read_certificate(certificate) for certificate in listed]
 
 
 @contextmanager

@@ -125,17 +125,14 @@ def system_namespaces(subject: Subject) -> Iterator[Fault]:
         narrows = any(
             block.namespaces or block.namespace_selector is not None for _, block in rule.filters()
         )
-        if _enforces(policy, rule) and not narrows:
+        kinds = {parse_kind_selector(kind).kind for kind in rule.match.kinds}
+        action = rule.validate.failure_action or policy.failure_action
+        validates = bool(rule.body.get("validate"))
+        enforces = validates and action.lower() == ENFORCE.lower() and not _PODS.isdisjoint(kinds)
+        if enforces and not narrows:
             message = f"rule {rule.name}: enforces in all namespaces, kube-system among them"
             hint = "exclude kube-system here, or in Kyverno's configuration"
             yield Fault(("spec", "rules", index, "match"), message, hint)
-
-
-def _enforces(policy: Policy, rule: Rule) -> bool:
-    kinds = {parse_kind_selector(kind).kind for kind in rule.match.kinds}
-    action = rule.validate.failure_action or policy.failure_action
-    validates = bool(rule.body.get("validate"))
-    return validates and action.lower() == ENFORCE.lower() and not _PODS.isdisjoint(kinds)
 
 
 @dataclass(frozen=True, slots=True)

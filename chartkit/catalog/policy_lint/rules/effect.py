@@ -9,7 +9,7 @@ from typing import Final
 from chartkit.catalog.policy_lint.rule import Fault, Subject, policy_rule
 from chartkit.engine.cel_policies.policy import ResourceRule
 from chartkit.engine.cluster_policy.autogen import all_rules, controllers
-from chartkit.engine.cluster_policy.policy import Match, Policy, ResourceFilter, Rule, RuleKind
+from chartkit.engine.cluster_policy.policy import Match, ResourceFilter, Rule, RuleKind
 from chartkit.engine.cluster_policy.unmatched import condition_blocks
 from chartkit.engine.scalars.wildcard import compile_wildcard, has_wildcard
 from chartkit.model import Body, FieldPath, Json, RuleType, mappings_at, text_of, texts_below
@@ -41,7 +41,17 @@ def excluded(subject: Subject) -> Iterator[Fault]:
 
 
 def _exclude_faults(rule: Rule, exclude: Match, path: FieldPath) -> Iterator[Fault]:
-    if _match_covers(exclude, rule.match):
+    narrow = rule.match
+    if narrow.all and not narrow.any and len(narrow.all) > 1:
+        covers = False
+    else:
+        covers = all(
+            any(_covers(other, block) for other in _filters_of(exclude))
+            if exclude.any or not exclude.all
+            else all(_covers(other, block) for other in exclude.all)
+            for block in _filters_of(narrow)
+        )
+    if covers:
         message = f"rule {rule.name}: excludes everything that it matches: it does nothing"
         yield Fault((*path, "exclude"), message, "narrow the exclude")
         return
@@ -68,19 +78,6 @@ def _filters_of(match: Match) -> Sequence[ResourceFilter]:
     """Return the filters of a match or exclude that are read: Kyverno passes over those written
     directly next to `any` or `all`, and over `all` next to `any`."""
     return match.any or match.all or (match.direct,)
-
-
-def _match_covers(wide: Match, narrow: Match) -> bool:
-    """Report whether everything that one match takes is taken by another; False where that is not
-    plain."""
-    if narrow.all and not narrow.any and len(narrow.all) > 1:
-        return False
-    return all(
-        any(_covers(other, block) for other in _filters_of(wide))
-        if wide.any or not wide.all
-        else all(_covers(other, block) for other in wide.all)
-        for block in _filters_of(narrow)
-    )
 
 
 def _covers(wide: ResourceFilter, narrow: ResourceFilter) -> bool:
@@ -137,19 +134,15 @@ def switched_off(subject: Subject) -> Iterator[Fault]:
             hint = "write failureActionOverrides next to failureAction"
             yield Fault((*path, "validate", "failureAction"), message, hint)
     if not controllers(policy):
-        yield from _not_extended(policy)
-
-
-def _not_extended(policy: Policy) -> Iterator[Fault]:
-    alone = [controllers(replace(policy, rules=(rule,))) for rule in policy.rules]
-    others = [rule for rule, extended in zip(policy.rules, alone, strict=True) if not extended]
-    for index, rule in enumerate(policy.rules):
-        is_judging = rule.kind.type is RuleType.VALIDATION
-        if alone[index] and others and is_judging and "Pod" in rule.match.kinds:
-            message = f"rule {rule.name}: has no form for Deployments and other controllers"
-            message += f", because rule {others[0].name} cannot have one"
-            hint = "put the rules into policies of their own"
-            yield Fault(("spec", "rules", index, "name"), message, hint)
+        alone = [controllers(replace(policy, rules=(rule,))) for rule in policy.rules]
+        others = [rule for rule, extended in zip(policy.rules, alone, strict=True) if not extended]
+        for index, rule in enumerate(policy.rules):
+            is_judging = rule.kind.type is RuleType.VALIDATION
+            if alone[index] and others and is_judging and "Pod" in rule.match.kinds:
+                message = f"rule {rule.name}: has no form for Deployments and other controllers"
+                message += f", because rule {others[0].name} cannot have one"
+                hint = "put the rules into policies of their own"
+                yield Fault(("spec", "rules", index, "name"), message, hint)
 
 
 @policy_rule("CK710")

@@ -112,18 +112,15 @@ def _literal_faults(literal: StructLiteral, types: Types, text: str) -> Iterator
             yield offset, message, suggestion(entry.field, names_of(_element(owner)))
             continue
         for value in _values(entry.value):
-            yield from _value_faults(value, f"{literal.name}.{entry.field}", wanted)
-
-
-def _value_faults(value: Expr, field: str, wanted: Types) -> Iterator[_LiteralFault]:
-    if isinstance(value, StructLiteral) and value.name.startswith(f"{_ROOT}."):
-        if value.name != field:
-            begin, hint = value.offset - len(value.name), f"write {field}{{}}"
-            yield begin, f"'{value.name}' is the type of another field than {field}", hint
-    elif isinstance(value, Literal) and isinstance(value.value, str | int | float):
-        problems = [type_problem(value.value, name) for name in sorted(wanted & SCALARS)]
-        if wanted <= SCALARS and all(problems):
-            yield value.offset, f"{field} {' or '.join(problems)}", None
+            field = f"{literal.name}.{entry.field}"
+            if isinstance(value, StructLiteral) and value.name.startswith(f"{_ROOT}."):
+                if value.name != field:
+                    begin, hint = value.offset - len(value.name), f"write {field}{{}}"
+                    yield begin, f"'{value.name}' is the type of another field than {field}", hint
+            elif isinstance(value, Literal) and isinstance(value.value, str | int | float):
+                problems = [type_problem(value.value, name) for name in sorted(wanted & SCALARS)]
+                if wanted <= SCALARS and all(problems):
+                    yield value.offset, f"{field} {' or '.join(problems)}", None
 
 
 def _values(node: Expr) -> Iterator[Expr]:

@@ -204,10 +204,8 @@ def _operator_fault(text: str) -> tuple[str, str] | None:
         if isinstance(inner, Range) and not inner.excludes and prefix == "!":
             hint = f"write {inner.low}!-{inner.high} for what is outside of the range"
             return f"'{text}' holds for every number: it negates the text '{operand}'", hint
-        if prefix in ORDERS and not _is_measure(operand):
+        if prefix in ORDERS and not (
+            duration_or_none(operand) is not None or quantity_or_none(operand) is not None
+        ):
             return f"'{text}' never holds: '{operand}' is not a number, quantity or duration", ""
     return None
-
-
-def _is_measure(text: str) -> bool:
-    return duration_or_none(text) is not None or quantity_or_none(text) is not None

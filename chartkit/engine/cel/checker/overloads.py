@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from chartkit.engine.cel.ast import Select, qualified_name
@@ -196,7 +196,15 @@ def _match(
         # numbers show in messages.
         first = variables.made
         variables.made += len(candidate.variables)
-        if _differ(kinds, candidate.kinds):
+        if len(kinds) != len(candidate.kinds):
+            differ = True
+        else:
+            differ = False
+            for kind, other in zip(kinds, candidate.kinds, strict=True):
+                if kind is not other and kind is not None and other is not None:
+                    differ = True
+                    break
+        if differ:
             continue
         result = _try(candidate, arguments, variables, first)
         if result is None:
@@ -207,16 +215,6 @@ def _match(
         elif not returns.is_dynamic and not is_same(result, returns):
             returns = DYN
     return tuple(ids), returns or ERROR
-
-
-def _differ(kinds: Sequence[TypeKind | None], wanted: Sequence[TypeKind | None]) -> bool:
-    """Report whether the kinds alone show that an overload does not accept the arguments."""
-    if len(kinds) != len(wanted):
-        return True
-    for kind, other in zip(kinds, wanted, strict=True):
-        if kind is not other and kind is not None and other is not None:
-            return True
-    return False
 
 
 def _try(

@@ -61,7 +61,13 @@ def _is_valid(checked: Checked, environment: Environment, call: Call, patterns: 
         return True
     if call.function == _MATCHES:
         # The first argument, which in `matches(text, pattern)` is the text: so does cel-go.
-        return not isinstance(literal.value, str) or _is_regex(literal.value, patterns)
+        if not isinstance(literal.value, str):
+            return True
+        try:
+            patterns.read(literal.value)
+        except (RegexError, CostLimitExceeded):
+            return False
+        return True
     kind = checked.types[literal.id].kind
     overloads = environment.functions[call.function].overloads
     overload = next((item for item in overloads if item.parameters[0].kind is kind), None)
@@ -75,20 +81,20 @@ def _is_valid(checked: Checked, environment: Environment, call: Call, patterns: 
     return True
 
 
-def _is_regex(pattern: str, patterns: Patterns) -> bool:
-    try:
-        patterns.read(pattern)
-    except (RegexError, CostLimitExceeded):
-        return False
-    return True
-
-
 def validate_literals(
     checked: Checked, literals: Sequence[ListLiteral | MapLiteral]
 ) -> Iterator[Issue]:
     """Complain about list and map literals with members of different types."""
     for literal in literals:
-        breaking = _optional_dynamic(checked, literal)
+        # The first optional member whose type is not known to be an optional's: cel-go takes the
+        # first parameter of a type that has none (`homogeneousAggregateLiteralValidator`).
+        if isinstance(literal, ListLiteral):
+            optional = [literal.elements[position] for position in sorted(literal.optional_indices)]
+        else:
+            optional = [entry.value for entry in literal.entries if entry.optional]
+        breaking = next(
+            (member for member in optional if not checked.types[member.id].parameters), None
+        )
         if breaking is not None:
             yield Issue(_BREAKS, breaking.offset)
         elif isinstance(literal, ListLiteral):
@@ -107,16 +113,6 @@ def validate_literals(
 
 
 _BREAKS: Final = "an optional member of type dyn, at which cel-go breaks off"
-
-
-def _optional_dynamic(checked: Checked, literal: ListLiteral | MapLiteral) -> Expr | None:
-    """Return the first optional member whose type is not known to be an optional's: cel-go takes
-    the first parameter of a type that has none (`homogeneousAggregateLiteralValidator`)."""
-    if isinstance(literal, ListLiteral):
-        optional = [literal.elements[position] for position in sorted(literal.optional_indices)]
-    else:
-        optional = [entry.value for entry in literal.entries if entry.optional]
-    return next((member for member in optional if not checked.types[member.id].parameters), None)
 
 
 def _type(checked: Checked, expr: Expr, optional: bool) -> Type:
@@ -191,20 +187,16 @@ def _read(template: str, arguments: Sequence[Expr], types: Mapping[int, Type]) -
             raise _FormatError(f"index {used} out of range")
         if isinstance(part, CelError):
             raise _FormatError(part.message)
-        _check_clause(part.kind, arguments[used], types)
+        argument = arguments[used]
+        wrong = _unprintable(argument, types) if part.kind == "s" else argument
+        if wrong is not None:
+            given = types[wrong.id]
+            kind = given.parameters[0].kind if given.kind is TypeKind.WRAPPER else given.kind
+            if kind not in _KINDS[part.kind]:
+                text = f"error during formatting: {ONLY[part.kind]}, was given {type_name(given)}"
+                raise _FormatError(text, wrong)
         used += 1
     return used
-
-
-def _check_clause(clause: str, argument: Expr, types: Mapping[int, Type]) -> None:
-    wrong = _unprintable(argument, types) if clause == "s" else argument
-    if wrong is None:
-        return
-    given = types[wrong.id]
-    kind = given.parameters[0].kind if given.kind is TypeKind.WRAPPER else given.kind
-    if kind not in _KINDS[clause]:
-        text = f"error during formatting: {ONLY[clause]}, was given {type_name(given)}"
-        raise _FormatError(text, wrong)
 
 
 def _unprintable(expr: Expr, types: Mapping[int, Type]) -> Expr | None:

@@ -257,7 +257,16 @@ class Visitor:
         if name is None:
             return self._undeclared(expr, expr.name)
         for entry in expr.fields:
-            self._field(entry, name)
+            given = self.visit(entry.value)
+            wanted = self._field_type(entry.offset, name, entry.field)
+            if entry.optional:
+                given = self._unwrap_entry(entry.value, given)
+            if not self.variables.assign(wanted, given):
+                self._complain(
+                    entry.offset,
+                    f"expected type of field '{entry.field}' is '{format_type(wanted)}' "
+                    f"but provided type is '{format_type(given)}'",
+                )
         return type_
 
     def _literal_of(self, expr: ast.StructLiteral) -> tuple[str | None, Type]:
@@ -277,18 +286,6 @@ class Visitor:
             return message, type_
         self._complain(expr.offset, f"'{type_name(type_)}' is not a message type")
         return name, ERROR
-
-    def _field(self, entry: ast.FieldEntry, name: str) -> None:
-        given = self.visit(entry.value)
-        wanted = self._field_type(entry.offset, name, entry.field)
-        if entry.optional:
-            given = self._unwrap_entry(entry.value, given)
-        if not self.variables.assign(wanted, given):
-            self._complain(
-                entry.offset,
-                f"expected type of field '{entry.field}' is '{format_type(wanted)}' "
-                f"but provided type is '{format_type(given)}'",
-            )
 
     def _comprehension(self, expr: ast.Comprehension) -> Type:
         over = self.visit(expr.iter_range)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from chartkit.engine.cel.errors import CelError
-from chartkit.engine.cel.interpreter.frame import Frame, Step, Trace
+from chartkit.engine.cel.interpreter.frame import Frame, Step
 from chartkit.engine.cel.library.printing import go_type, show
 from chartkit.engine.cel.library.standard.containers import find_key, list_index
 from chartkit.engine.cel.values import NONE, KeyedMap, OptionalValue, Struct, Uint, Value
@@ -129,7 +129,22 @@ class Attribute:
                 return MISSING, True
             value = value.value  # type: ignore[attr-defined]
         if frame.trace is not None:
-            return _walk_traced(frame, frame.trace, value, optional, qualifiers)
+            # The same with the value of each part
+            for qualifier in qualifiers:
+                key = qualifier.value(frame)
+                optional = optional or qualifier.optional
+                frame.cost += not optional
+                try:
+                    value = find(value, key) if optional else member(value, key)
+                except CelError as failure:
+                    frame.trace[qualifier.id] = failure
+                    raise
+                if value is MISSING:
+                    frame.trace[qualifier.id] = NONE
+                    return MISSING, True
+                frame.cost += optional
+                frame.trace[qualifier.id] = OptionalValue(True, value) if optional else value
+            return value, optional
         for qualifier in qualifiers:
             key = qualifier.key if qualifier.computed is None else qualifier.value(frame)
             if optional or qualifier.optional:
@@ -142,31 +157,6 @@ class Attribute:
                 frame.cost += 1
                 value = member(value, key)
         return value, optional
-
-
-def _walk_traced(
-    frame: Frame,
-    trace: Trace,
-    value: Value,
-    optional: bool,
-    qualifiers: tuple[Qualifier, ...],
-) -> tuple[Value, bool]:
-    """The same with the value of each part."""
-    for qualifier in qualifiers:
-        key = qualifier.value(frame)
-        optional = optional or qualifier.optional
-        frame.cost += not optional
-        try:
-            value = find(value, key) if optional else member(value, key)
-        except CelError as failure:
-            trace[qualifier.id] = failure
-            raise
-        if value is MISSING:
-            trace[qualifier.id] = NONE
-            return MISSING, True
-        frame.cost += optional
-        trace[qualifier.id] = OptionalValue(True, value) if optional else value
-    return value, optional
 
 
 @dataclass(frozen=True, slots=True)

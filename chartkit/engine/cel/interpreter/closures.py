@@ -152,7 +152,11 @@ class Planner:
             read = _variable(name, scope)
             return Attribute(expr.id, _traced(expr.id, read) if self._traced else read)
         if expr.__class__ is ast.Select:
-            return None if expr.test_only else self._selected(expr, scope)
+            if expr.test_only:
+                return None
+            assert isinstance(expr, ast.Select)
+            operand = self._operand(expr.operand, scope)
+            return operand.select(Qualifier(expr.id, expr.field, None, False))
         if expr.__class__ is ast.Call:
             plan = _SELECTIONS.get(expr.function)
             return None if plan is None else plan(self, expr, scope)
@@ -161,11 +165,6 @@ class Planner:
     def _operand(self, expr: ast.Expr, scope: Scope) -> Selectable:
         selectable = self._selectable(expr, scope)
         return Attribute(expr.id, self.plan(expr, scope)) if selectable is None else selectable
-
-    def _selected(self, expr: ast.Expr, scope: Scope) -> Selectable:
-        assert isinstance(expr, ast.Select)
-        operand = self._operand(expr.operand, scope)
-        return operand.select(Qualifier(expr.id, expr.field, None, False))
 
     def index(self, expr: ast.Call, scope: Scope) -> Selectable:
         """`operand[key]`, `operand[?key]` and `operand.?field`."""
@@ -272,7 +271,11 @@ class Planner:
         declared = self._environment.find_struct(name)
         construct = None if declared is None else declared.construct
         if construct is None:
-            return _failing(f"unknown type '{name}'")
+
+            def run(_frame: Frame) -> Value:
+                raise CelError(f"unknown type '{name}'")
+
+            return run
         fields = [
             (entry.field, self.plan(entry.value, scope), entry.optional) for entry in expr.fields
         ]
@@ -307,13 +310,6 @@ class Planner:
     def _slot(self) -> int:
         self.slots += 1
         return self.slots - 1
-
-
-def _failing(message: str) -> Step:
-    def run(_frame: Frame) -> Value:
-        raise CelError(message)
-
-    return run
 
 
 def _variable(name: str, scope: Scope) -> Step:

@@ -8,7 +8,6 @@ from math import ceil
 from typing import Final
 
 from chartkit.engine.cel.ast import INDEXING, Call, Expr, Literal, Select
-from chartkit.engine.cel.declarations import Overload
 from chartkit.engine.cel.interpreter.dispatch import UNIT_WHEN_OPEN, Dispatch, dispatch_for
 from chartkit.engine.cel.interpreter.fragments import Code, Scope, Unsupported, Writer
 from chartkit.engine.cel.interpreter.frame import CALL_WORK
@@ -281,7 +280,9 @@ def _dyn(writer: Writer, _expr: Call, args: Arguments, scope: Scope) -> Code:
 def _or_value(writer: Writer, expr: Call, args: Arguments, scope: Scope) -> Code | None:
     if args[1].id not in writer.folded.constants:
         return None
-    if not _may_mean(writer, expr, "optional_orValue_value"):
+    ids = writer.checked.overloads.get(expr.id, ())
+    may_mean = len(ids) != 1 or ids[0] == "optional_orValue_value"
+    if not may_mean:
         return None
     path = optional_path(writer, args[0], scope)
     if path is None:
@@ -309,11 +310,6 @@ def _has_value(writer: Writer, _expr: Call, args: Arguments, scope: Scope) -> Co
     return Code(f"_has_value({writer.visit(args[0], scope).text})", bool)
 
 
-def _may_mean(writer: Writer, expr: Call, overload: str) -> bool:
-    ids = writer.checked.overloads.get(expr.id, ())
-    return len(ids) != 1 or ids[0] == overload
-
-
 # Everything else.
 
 
@@ -338,12 +334,8 @@ def dispatched(
     name = writer.constant(run)
     if metered:
         args.insert(0, writer.meter())
-    return Code(f"{name}({', '.join(args)})", _certain_kind(declared, ids))
-
-
-def _certain_kind(declared: tuple[Overload, ...], ids: tuple[str, ...]) -> type | None:
     kinds = {_KINDS.get(overload.returns.kind) for overload in declared if overload.id in ids}
-    return kinds.pop() if len(kinds) == 1 else None
+    return Code(f"{name}({', '.join(args)})", kinds.pop() if len(kinds) == 1 else None)
 
 
 def caller(dispatch: Dispatch) -> Callable[..., Value]:

@@ -159,7 +159,11 @@ def _json(value: Value) -> Json:
     if isinstance(value, int):
         return float(value) if -_SAFE_INTEGER <= value <= _SAFE_INTEGER else str(int(value))
     if isinstance(value, float):
-        return value if math.isfinite(value) else _special(value)
+        if math.isfinite(value):
+            return value
+        if math.isnan(value):
+            return "NaN"
+        return "Infinity" if value > 0 else "-Infinity"
     if isinstance(value, list):
         return [_json(member) for member in value]
     if isinstance(value, dict):
@@ -179,12 +183,6 @@ def json_object(value: Mapping[Value, Value]) -> Body:
     """A map as a JSON object; raises `CelError`."""
     bounded_value(value)
     return {text_of(key): _json(member) for key, member in value.items()}
-
-
-def _special(number: float) -> str:
-    if math.isnan(number):
-        return "NaN"
-    return "Infinity" if number > 0 else "-Infinity"
 
 
 def doubles(value: Json) -> Value:

@@ -157,7 +157,17 @@ def octets(text: str) -> bytes:
     position = 0
     for match in () if raw else _ESCAPED.finditer(content):
         parts.append(content[position : match.start()].encode("utf-8", "surrogatepass"))
-        parts.append(_octet(match))
+        code, octal, simple = match.groups()
+        if simple is not None:
+            octet = _SIMPLE[simple].encode("ascii")
+        else:
+            if code is None:
+                octet = bytes((int(octal, 8),))
+            else:
+                if code[0] in "uU":
+                    raise LiteralError("unable to unescape string")
+                octet = bytes((int(code[1:], 16),))
+        parts.append(octet)
         position = match.end()
     parts.append(content[position:].encode("utf-8", "surrogatepass"))
     return b"".join(parts)
@@ -179,14 +189,3 @@ def _character(escape: re.Match[str]) -> str:
     if number > 0x10FFFF or 0xD800 <= number <= 0xDFFF:
         raise LiteralError("invalid unicode code point")
     return chr(number)
-
-
-def _octet(escape: re.Match[str]) -> bytes:
-    code, octal, simple = escape.groups()
-    if simple is not None:
-        return _SIMPLE[simple].encode("ascii")
-    if code is None:
-        return bytes((int(octal, 8),))
-    if code[0] in "uU":
-        raise LiteralError("unable to unescape string")
-    return bytes((int(code[1:], 16),))

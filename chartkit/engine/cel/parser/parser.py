@@ -215,7 +215,19 @@ class Reader:
         self._calculations += 1
         if max(self._calculations, self._relations) > MAX_DEPTH:
             raise TooDeepError
-        left = self._operand()
+        # A primary with its signs before it and its selections, calls and indices behind
+        first = self._token
+        odd = False
+        if first.kind == "!" or (first.kind == "-" and self._behind() not in _SIGNED):
+            while self._accept(first.kind):
+                odd = not odd
+            if first.kind == "-" and self._token.kind not in _OPERANDS:
+                raise self._not_viable(self._tokens[self._position - 1])
+        result = self._primary()
+        while (kind := self._token.kind) in (".", "["):
+            result = self._selection(result) if kind == "." else self._index(result)
+            self._height += 1
+        left = self._operation(first, f"{first.kind}_", result) if odd else result
         while (own := _BINARY.get(self._token.kind, 0)) >= power:
             sign = self._next()
             height = self._height
@@ -231,21 +243,6 @@ class Reader:
             left = self._operation(sign, _FUNCTIONS[sign.kind], left, right)
         self._calculations -= 1
         return left
-
-    def _operand(self) -> ast.Expr:
-        """A primary with its signs before it and its selections, calls and indices behind."""
-        first = self._token
-        odd = False
-        if first.kind == "!" or (first.kind == "-" and self._behind() not in _SIGNED):
-            while self._accept(first.kind):
-                odd = not odd
-            if first.kind == "-" and self._token.kind not in _OPERANDS:
-                raise self._not_viable(self._tokens[self._position - 1])
-        result = self._primary()
-        while (kind := self._token.kind) in (".", "["):
-            result = self._selection(result) if kind == "." else self._index(result)
-            self._height += 1
-        return self._operation(first, f"{first.kind}_", result) if odd else result
 
     def _selection(self, operand: ast.Expr) -> ast.Expr:
         dot = self._next()
@@ -283,9 +280,36 @@ class Reader:
         self._height = 0
         kind = self._token.kind
         if kind in _LITERALS or (kind == "-" and self._behind() in _SIGNED):
-            return self._literal()
+            start = self._token
+            sign = "-" if self._accept("-") else ""
+            token = self._next()
+            try:
+                value = _LITERALS[token.kind](sign + token.text)
+            except lexer.LiteralError as error:
+                return self._complain(str(error), start.offset)
+            return ast.Literal(self.ids.take(), start.offset, value)
         if kind in (lexer.IDENTIFIER, "."):
-            return self._name()
+            start = self._token
+            dot = "." if self._accept(".") else ""
+            if self._token.kind == lexer.IDENTIFIER:
+                distance = 1
+                while (
+                    self._behind(distance) == "." and self._behind(distance + 1) == lexer.IDENTIFIER
+                ):
+                    distance += 2
+                if self._behind(distance) == "{":
+                    return self._struct(dot)
+            if self._token.kind != lexer.IDENTIFIER:
+                raise self._not_viable(start)
+            name = self._next()
+            before = len(self.issues)
+            called = self._token.kind == "("
+            call = self._invocation(dot + name.text, None) if called else None
+            if name.text in RESERVED:
+                # Of what is called by a reserved name, the arguments are not looked at.
+                del self.issues[before:]
+                return self._complain(f"reserved identifier: {name.text}", start.offset)
+            return call or ast.Ident(self.ids.take(), name.offset, dot + name.text)
         if kind == "(":
             self._next()
             nested = self._expression()
@@ -294,47 +318,26 @@ class Reader:
         if kind == "[":
             return self._list()
         if kind == "{":
-            return self._map()
-        raise self._unexpected(*_OPERANDS)
+            brace = self._token
+            entries: list[ast.MapEntry] = []
 
-    def _literal(self) -> ast.Expr:
-        start = self._token
-        sign = "-" if self._accept("-") else ""
-        token = self._next()
-        try:
-            value = _LITERALS[token.kind](sign + token.text)
-        except lexer.LiteralError as error:
-            return self._complain(str(error), start.offset)
-        return ast.Literal(self.ids.take(), start.offset, value)
+            def entry() -> None:
+                optional = self._accept("?")
+                key = self._expression()
+                height = self._height
+                colon = self._expect(":")
+                value = self._expression()
+                self._height = max(height, self._height)
+                entries.append(ast.MapEntry(self.ids.take(), colon.offset, key, value, optional))
+
+            self._parts("}", entry)
+            return ast.MapLiteral(self.ids.take(), brace.offset, tuple(entries))
+        raise self._unexpected(*_OPERANDS)
 
     def _complain(self, message: str, offset: int) -> ast.Expr:
         """Note an issue; the expression that it is about becomes an unknown one."""
         self.issues.append(Issue(message, offset))
         return ast.Call(self.ids.take(), offset, "", None, ())
-
-    def _name(self) -> ast.Expr:
-        start = self._token
-        dot = "." if self._accept(".") else ""
-        if self._token.kind == lexer.IDENTIFIER and self._opens_struct():
-            return self._struct(dot)
-        if self._token.kind != lexer.IDENTIFIER:
-            raise self._not_viable(start)
-        name = self._next()
-        before = len(self.issues)
-        called = self._token.kind == "("
-        call = self._invocation(dot + name.text, None) if called else None
-        if name.text in RESERVED:
-            # Of what is called by a reserved name, the arguments are not looked at.
-            del self.issues[before:]
-            return self._complain(f"reserved identifier: {name.text}", start.offset)
-        return call or ast.Ident(self.ids.take(), name.offset, dot + name.text)
-
-    def _opens_struct(self) -> bool:
-        """Report whether a brace follows the dotted name that begins here."""
-        distance = 1
-        while self._behind(distance) == "." and self._behind(distance + 1) == lexer.IDENTIFIER:
-            distance += 2
-        return self._behind(distance) == "{"
 
     def _invocation(self, function: str, target: ast.Expr | None) -> ast.Expr:
         height = self._height
@@ -411,22 +414,6 @@ class Reader:
         return ast.ListLiteral(
             self.ids.take(), bracket.offset, tuple(elements), frozenset(optional)
         )
-
-    def _map(self) -> ast.Expr:
-        brace = self._token
-        entries: list[ast.MapEntry] = []
-
-        def entry() -> None:
-            optional = self._accept("?")
-            key = self._expression()
-            height = self._height
-            colon = self._expect(":")
-            value = self._expression()
-            self._height = max(height, self._height)
-            entries.append(ast.MapEntry(self.ids.take(), colon.offset, key, value, optional))
-
-        self._parts("}", entry)
-        return ast.MapLiteral(self.ids.take(), brace.offset, tuple(entries))
 
     def _struct(self, dot: str) -> ast.Expr:
         name = dot + self._next().text

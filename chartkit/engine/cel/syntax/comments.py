@@ -36,7 +36,16 @@ class Comment:
 def comments_of(source: str) -> tuple[Comment, ...]:
     """Return the comments of an expression that parses."""
     tokens = lexer.tokenize(source)[0]
-    counted = _counted(tokens)
+    # The number of each token in the tree's order, None for a token that it does not have
+    numbers: list[int | None] = []
+    following = 0
+    for index, token in enumerate(tokens):
+        if token.kind in _UNCOUNTED or token.kind == lexer.EOF or _is_cancelled(tokens, index):
+            numbers.append(None)
+            continue
+        numbers.append(following)
+        following += 1
+    counted = numbers
     comments: list[Comment] = []
     end = 0
     for index, token in enumerate(tokens):
@@ -50,19 +59,6 @@ def comments_of(source: str) -> tuple[Comment, ...]:
             comments.append(Comment(text, at))
         end = token.offset + len(token.text) * (token.kind != lexer.EOF)
     return tuple(comments)
-
-
-def _counted(tokens: list[Token]) -> list[int | None]:
-    """The number of each token in the tree's order, None for a token that it does not have."""
-    numbers: list[int | None] = []
-    following = 0
-    for index, token in enumerate(tokens):
-        if token.kind in _UNCOUNTED or token.kind == lexer.EOF or _is_cancelled(tokens, index):
-            numbers.append(None)
-            continue
-        numbers.append(following)
-        following += 1
-    return numbers
 
 
 def _is_cancelled(tokens: list[Token], index: int) -> bool:
@@ -89,23 +85,18 @@ def _ended(tokens: list[Token], counted: list[int | None], index: int) -> int | 
         return None
     while index >= 0:
         if tokens[index].kind == ")":
-            return _parenthesized(tokens, counted, index)
+            depth = 0
+            while True:
+                depth += (tokens[index].kind == ")") - (tokens[index].kind == "(")
+                if depth == 0:
+                    break
+                index -= 1
+            called = index > 0 and tokens[index - 1].kind == lexer.IDENTIFIER
+            return _begun(tokens, counted, index - called)
         if counted[index] is not None and tokens[index].kind not in ("&&", "||"):
             return counted[index]
         index -= 1
     return None
-
-
-def _parenthesized(tokens: list[Token], counted: list[int | None], index: int) -> int:
-    """Return the number of the function that a parenthesis ends, or of the first token inside."""
-    depth = 0
-    while True:
-        depth += (tokens[index].kind == ")") - (tokens[index].kind == "(")
-        if depth == 0:
-            break
-        index -= 1
-    called = index > 0 and tokens[index - 1].kind == lexer.IDENTIFIER
-    return _begun(tokens, counted, index - called)
 
 
 def _begun(tokens: list[Token], counted: list[int | None], index: int) -> int:
@@ -133,7 +124,36 @@ class _Attaching:
 
     def expr(self, expr: Expr) -> Expr:
         comments: list[str] = []
-        made = self._visit(expr, comments)
+        match expr:
+            case tree.Literal():
+                value = expr.value
+                negative = isinstance(value, int | float) and repr(value).startswith("-")
+                self._take(1 + negative, comments)
+                made: Expr = expr
+            case tree.Ident():
+                self._take(1 + expr.name.startswith("."), comments)
+                made = expr
+            case tree.Select():
+                operand = self.expr(expr.operand)
+                self._take(2 + expr.optional, comments)
+                made = tree.Select(operand, expr.field, expr.optional)
+            case tree.Index():
+                operand = self.expr(expr.operand)
+                self._take(1 + expr.optional, comments)
+                key = self.expr(expr.key)
+                self._take(1, comments)
+                made = tree.Index(operand, key, expr.optional)
+            case tree.Call():
+                target = None if expr.target is None else self.expr(expr.target)
+                self._take(2 if target is not None else 1 + expr.function.startswith("."), comments)
+                made = tree.Call(expr.function, target, tuple(map(self.expr, expr.args)))
+            case tree.ListLiteral() | tree.MapLiteral() | tree.StructLiteral():
+                made = self._braced(expr, comments)
+            case tree.Unary():
+                self._take(1, comments)
+                made = tree.Unary(expr.operator, self.expr(expr.operand))
+            case _:
+                made = self._joined(expr, comments)
         return tree.Commented(made, tuple(comments)) if comments else made
 
     def _take(self, count: int, comments: list[str]) -> None:
@@ -141,41 +161,6 @@ class _Attaching:
         for position in range(self._position, self._position + count):
             comments += self.pending.pop(position, ())
         self._position += count
-
-    def _visit(self, expr: Expr, comments: list[str]) -> Expr:
-        match expr:
-            case tree.Literal():
-                value = expr.value
-                negative = isinstance(value, int | float) and repr(value).startswith("-")
-                self._take(1 + negative, comments)
-                return expr
-            case tree.Ident():
-                self._take(1 + expr.name.startswith("."), comments)
-                return expr
-            case tree.Select():
-                operand = self.expr(expr.operand)
-                self._take(2 + expr.optional, comments)
-                return tree.Select(operand, expr.field, expr.optional)
-            case tree.Index():
-                operand = self.expr(expr.operand)
-                self._take(1 + expr.optional, comments)
-                key = self.expr(expr.key)
-                self._take(1, comments)
-                return tree.Index(operand, key, expr.optional)
-            case tree.Call():
-                return self._call(expr, comments)
-            case tree.ListLiteral() | tree.MapLiteral() | tree.StructLiteral():
-                return self._braced(expr, comments)
-            case tree.Unary():
-                self._take(1, comments)
-                return tree.Unary(expr.operator, self.expr(expr.operand))
-            case _:
-                return self._joined(expr, comments)
-
-    def _call(self, call: tree.Call, comments: list[str]) -> Expr:
-        target = None if call.target is None else self.expr(call.target)
-        self._take(2 if target is not None else 1 + call.function.startswith("."), comments)
-        return tree.Call(call.function, target, tuple(map(self.expr, call.args)))
 
     def _joined(self, expr: Expr, comments: list[str]) -> Expr:
         """Visit a part with one token of its own between each two of its parts."""

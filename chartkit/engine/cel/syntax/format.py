@@ -251,7 +251,19 @@ class _Writer:
                 operand = self._within(expr.operand, _Level.MEMBER)
                 return joined(operand, "[?" if expr.optional else "[", self.item(expr.key), "]")
             case tree.Call():
-                return self._call(expr)
+                start: Document = f"{expr.function}("
+                if expr.target is not None:
+                    start = joined(self._within(expr.target, _Level.MEMBER), f".{start}")
+                names = tree.variables_of(expr)
+                if names:
+                    head = [f"{name}, " for name in map(self._name, expr.args[: names - 1])]
+                    head.append(f"{self._name(expr.args[names - 1])},")
+                    body = separated(",", self._members(expr.args[names:]))
+                    return joined(start, group(*head, nest(LINE, *body), SOFT, ")"))
+                args = self._members(expr.args)
+                if not args or (len(args) == 1 and _hugs(expr.args[0])):
+                    return joined(start, *args, ")")
+                return joined(start, group(nest(SOFT, *separated(",", args)), SOFT, ")"))
             case tree.Unary():
                 return self._unary(expr)
             case tree.Binary():
@@ -272,21 +284,6 @@ class _Writer:
                 return self.item(expr)
             case _:
                 return self._braced(expr)
-
-    def _call(self, call: tree.Call) -> Document:
-        start: Document = f"{call.function}("
-        if call.target is not None:
-            start = joined(self._within(call.target, _Level.MEMBER), f".{start}")
-        names = tree.variables_of(call)
-        if names:
-            head = [f"{name}, " for name in map(self._name, call.args[: names - 1])]
-            head.append(f"{self._name(call.args[names - 1])},")
-            body = separated(",", self._members(call.args[names:]))
-            return joined(start, group(*head, nest(LINE, *body), SOFT, ")"))
-        args = self._members(call.args)
-        if not args or (len(args) == 1 and _hugs(call.args[0])):
-            return joined(start, *args, ")")
-        return joined(start, group(nest(SOFT, *separated(",", args)), SOFT, ")"))
 
     def _members(self, exprs: Sequence[Expr], marks: Iterable[str] = repeat("")) -> list[Joined]:
         """Return arguments or elements; of several, each chain has its further lines indented."""

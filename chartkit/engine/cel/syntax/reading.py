@@ -78,7 +78,12 @@ class _Reading:
             case ast.StructLiteral():
                 return tree.StructLiteral(node.name, tuple(map(self._field, node.fields)))
             case ast.Comprehension():
-                return self._fold(node)
+                variables = (node.iter_var, *filter(None, (node.iter_var2,)), node.accu_var)
+                parts = (node.accu_init, node.loop_condition, node.loop_step, node.result)
+                names = map(tree.Ident, variables)
+                return tree.Call(
+                    "fold", None, (self.expr(node.iter_range), *names, *map(self.expr, parts))
+                )
 
     def _call(self, function: str, target: ast.Expr | None, args: tuple[ast.Expr, ...]) -> Expr:
         receiver = None if target is None else self.expr(target)
@@ -105,9 +110,3 @@ class _Reading:
 
     def _field(self, entry: ast.FieldEntry) -> tree.FieldEntry:
         return tree.FieldEntry(entry.field, self.expr(entry.value), entry.optional)
-
-    def _fold(self, node: ast.Comprehension) -> Expr:
-        variables = (node.iter_var, *filter(None, (node.iter_var2,)), node.accu_var)
-        parts = (node.accu_init, node.loop_condition, node.loop_step, node.result)
-        names = map(tree.Ident, variables)
-        return tree.Call("fold", None, (self.expr(node.iter_range), *names, *map(self.expr, parts)))

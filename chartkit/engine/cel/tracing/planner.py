@@ -131,7 +131,8 @@ class Planner:
     def plan(self, expr: ast.Expr, scope: Scope, rest: FieldPath = ()) -> Step:
         """Return the step of a node; rest: the constant keys that are selected from it."""
         if expr.id in self._folded.constants:
-            return _constant(self._folded.constants[expr.id])
+            datum = Datum(self._folded.constants[expr.id])
+            return lambda _frame: datum
         name = variable_name(self._checked, expr)
         if name is not None:
             return self._variable(name, scope)
@@ -301,11 +302,6 @@ class Planner:
     def _slot(self) -> int:
         self.slots += 1
         return self.slots - 1
-
-
-def _constant(value: Value) -> Step:
-    datum = Datum(value)
-    return lambda _frame: datum
 
 
 _SELECTIONS: Final[dict[str, Callable[[Planner, ast.Call, Scope, FieldPath], Step]]] = {

@@ -206,23 +206,21 @@ class MutatingAdmissionEvaluator(BoundEvaluator):
                     return self.result_of_binding(Status.ERROR, decision.message)
                 scope = PolicyScope(request, changes=True)
                 scope["params"] = params
-                patched, applied = self._patch(scope, patched), True
+                body = patched
+                for mutation in self._mutations:
+                    scope["object"] = body
+                    scope["variables"] = self._conditions.expressions.variables(scope)
+                    value = mutation.evaluate(scope)
+                    if isinstance(value, Struct):
+                        body = apply_configuration(value, body)
+                    else:
+                        body = apply_json_patch(value if isinstance(value, list) else [], body)
+                patched, applied = body, True
         except (CelError, EvaluationError) as error:
             return self.result_of_binding(Status.ERROR, error.message)
         if not applied:
             return self.result_of_binding(Status.SKIP, UNMET)
         return replace(self.result_of_binding(Status.PASS, _APPLIED), patched=patched)
-
-    def _patch(self, scope: PolicyScope, body: Body) -> Body:
-        for mutation in self._mutations:
-            scope["object"] = body
-            scope["variables"] = self._conditions.expressions.variables(scope)
-            value = mutation.evaluate(scope)
-            if isinstance(value, Struct):
-                body = apply_configuration(value, body)
-            else:
-                body = apply_json_patch(value if isinstance(value, list) else [], body)
-        return body
 
 
 def compile_mutating_admission(

@@ -158,7 +158,12 @@ class ImageValidatingEvaluator(Evaluator):
                 return None
             allowed = self._exceptions.ask(scope, host, policy.ignores_errors)
             if allowed.full:
-                return self._excepted(allowed.full)
+                # One for some images or values has no effect: expressions cannot ask for it.
+                applying = [exception for exception in allowed.full if exception.is_full]
+                keys = ", ".join(exception.key for exception in applying)
+                names = ",".join(exception.name for exception in applying)
+                text = f"rule is skipped due to policy exception: {keys}"
+                return self.result(Status.SKIP, text, RULE, {"exceptions": names})
             scope["variables"] = Variables(self._variables, scope, host)
             return self._evaluate_images(admission, scope, host)
         except CelError as error:
@@ -197,19 +202,19 @@ class ImageValidatingEvaluator(Evaluator):
         text = f"failed to evaluate policy: {error.message}"
         return self.result(Status.ERROR, text, EVALUATION, _reasons(host), fields)
 
-    def _excepted(self, exceptions: Sequence[CelException]) -> RuleResult:
-        # One for some images or values has no effect: expressions cannot ask for it.
-        applying = [exception for exception in exceptions if exception.is_full]
-        keys = ", ".join(exception.key for exception in applying)
-        names = ",".join(exception.name for exception in applying)
-        text = f"rule is skipped due to policy exception: {keys}"
-        return self.result(Status.SKIP, text, RULE, {"exceptions": names})
-
     def _images(self, admission: Admission, scope: PolicyScope, host: Host) -> dict[str, list[str]]:
         """The references that the policy is about, by the list that contains them."""
         by_name: dict[str, list[str]] = {}
         for name, program in self._extractors_for(admission).items():
-            images = _texts(program.evaluate(scope, host))
+            # The references that an extractor gives; raises CelError for what is not a list of
+            # texts.
+            value = program.evaluate(scope, host)
+            if not isinstance(value, list):
+                raise no_conversion(value, "[]string")
+            for member in value:
+                if not isinstance(member, str):
+                    raise no_conversion(member, "string")
+            images = value
             by_name[name] = [image for image in images if self._fits(image)]
         return by_name
 
@@ -287,28 +292,14 @@ def _fetch(images: Sequence[str], host: ImageHost) -> None:
         try:
             host.fetch(image)
         except NoSource:
-            _require_references(images)
+            for image in images:
+                try:
+                    parse_reference(image)
+                except ImageReferenceError as error:
+                    raise _ImageError(str(error), image) from error
             return
         except LookupFailed as error:
             raise _ImageError(error.message, image) from error
-
-
-def _require_references(images: Sequence[str]) -> None:
-    for image in images:
-        try:
-            parse_reference(image)
-        except ImageReferenceError as error:
-            raise _ImageError(str(error), image) from error
-
-
-def _texts(value: Value) -> list[str]:
-    """The references that an extractor gives; raises CelError for what is not a list of texts."""
-    if not isinstance(value, list):
-        raise no_conversion(value, "[]string")
-    for member in value:
-        if not isinstance(member, str):
-            raise no_conversion(member, "string")
-    return value
 
 
 def _without_digest(images: Sequence[str]) -> str | None:

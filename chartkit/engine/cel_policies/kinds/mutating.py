@@ -123,7 +123,9 @@ class MutatingEvaluator(Evaluator):
         """Return the results for the objects of the cluster that are the policy's targets."""
         cluster = admission.world.api.cluster(self.policy.name, "")
         try:
-            wanted = targets.find(self._target_scope(admission), self.host(admission), cluster)
+            scope = PolicyScope(admission.scope, changes=True)
+            scope["variables"] = Variables(self._variables, scope, self.host(admission))
+            wanted = targets.find(scope, self.host(admission), cluster)
             there = [target for target in cluster.of_kinds(wanted.kind) if wanted.object(target)]
         except EvaluationError as error:
             yield self.result(Status.ERROR, f"failed to find targets: {error.message}", EVALUATION)
@@ -139,11 +141,6 @@ class MutatingEvaluator(Evaluator):
                 changed = None if result.patched == body else result.patched
                 yield replace(result, patched=None, patched_target=changed)
 
-    def _target_scope(self, admission: Admission) -> PolicyScope:
-        scope = PolicyScope(admission.scope, changes=True)
-        scope["variables"] = Variables(self._variables, scope, self.host(admission))
-        return scope
-
 
 @dataclass(frozen=True, slots=True)
 class _Targets:
@@ -157,7 +154,14 @@ class _Targets:
         """Return a test for targets; cluster: knows the names of kinds in URLs. Raises CelError
         if the expression has no value."""
         if self.expression is not None:
-            named = _named(self.expression.evaluate(scope, host))
+            # The keys of an object, or of the items of a list of them
+            value = self.expression.evaluate(scope, host)
+            if not isinstance(value, dict):
+                named: frozenset[ObjectKey] = frozenset()
+            else:
+                items = value.get("items")
+                members = items if isinstance(items, list) else [value]
+                named = frozenset(key_of(member) for member in members if isinstance(member, dict))
             kinds = {(key.api_version, key.kind) for key in named}
             return _Wanted(
                 lambda target: key_of(target)[:2] in kinds, lambda body: key_of(body) in named
@@ -187,15 +191,6 @@ class _Wanted:
 
     kind: Callable[[Body], bool]
     object: Callable[[Body], bool]
-
-
-def _named(value: object) -> frozenset[ObjectKey]:
-    """The keys of an object, or of the items of a list of them."""
-    if not isinstance(value, dict):
-        return frozenset()
-    items = value.get("items")
-    members = items if isinstance(items, list) else [value]
-    return frozenset(key_of(member) for member in members if isinstance(member, dict))
 
 
 def _compile_targets(policy: CelPolicy, compiler: ExpressionCompiler) -> _Targets | None:

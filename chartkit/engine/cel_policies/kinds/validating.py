@@ -52,22 +52,19 @@ class ValidatingEvaluator(Evaluator):
             if not holds(self._conditions, scope, host, policy.ignores_errors):
                 return self.result(Status.SKIP, "skip")
             scope["variables"] = Variables(self._variables, scope, host)
-            return self._validate(scope, host, admission.world.wants_fields)
+            for index, validation in enumerate(self._validations):
+                try:
+                    if validation.program.evaluate(scope, host) is not False:
+                        continue
+                except CelError as error:
+                    return self._failure(index, scope, host, admission.world.wants_fields, error)
+                return self._failure(index, scope, host, admission.world.wants_fields)
+            if not self._annotations:
+                return self._passed
+            made = audit_annotations(self._annotations, scope, host)
+            return self.result(Status.PASS, "success", properties=made)
         except CelError as error:
             return self.result(Status.ERROR, f"failed to load context: {error.message}", EVALUATION)
-
-    def _validate(self, scope: Mapping[str, Value], host: Host, wants_fields: bool) -> RuleResult:
-        for index, validation in enumerate(self._validations):
-            try:
-                if validation.program.evaluate(scope, host) is not False:
-                    continue
-            except CelError as error:
-                return self._failure(index, scope, host, wants_fields, error)
-            return self._failure(index, scope, host, wants_fields)
-        if not self._annotations:
-            return self._passed
-        made = audit_annotations(self._annotations, scope, host)
-        return self.result(Status.PASS, "success", properties=made)
 
     def _failure(
         self,

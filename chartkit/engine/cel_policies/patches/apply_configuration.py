@@ -14,7 +14,6 @@ from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.values import Struct, Value
 from chartkit.engine.cel_policies.patches.apply_values import (
     ListSort,
-    MapSort,
     Native,
     Place,
     Scalar,
@@ -234,21 +233,19 @@ def _merge(place: Place, old: Json, new: Json) -> Json:
     """The merged value of a place that both objects have."""
     sort = _fitting(resolve(place), old if new is None else new)
     if sort.map is not None and isinstance(old, dict | None) and isinstance(new, dict | None):
-        return _merged_map(sort.map, old, new)
+        if sort.map.atomic or not (old or new):
+            return new
+        if not new or not old:
+            return old or new
+        merged = dict(old)
+        for name, member in new.items():
+            merged[name] = (
+                _merge(sort.map.place(name), old[name], member) if name in old else member
+            )
+        return merged
     if sort.list is not None and isinstance(old, list | None) and isinstance(new, list | None):
         return _merged_list(sort.list, old, new)
     return new
-
-
-def _merged_map(sort: MapSort, old: Body | None, new: Body | None) -> Json:
-    if sort.atomic or not (old or new):
-        return new
-    if not new or not old:
-        return old or new
-    merged = dict(old)
-    for name, member in new.items():
-        merged[name] = _merge(sort.place(name), old[name], member) if name in old else member
-    return merged
 
 
 def _merged_list(sort: ListSort, old: list[Json] | None, new: list[Json] | None) -> Json:

@@ -156,7 +156,21 @@ def _compile(condition: Condition) -> Callable[[Context], bool]:
         text = "failed to create handler for condition operator: %!w(<nil>)"
         return raising(EvaluationError, text)
     if value.is_constant:
-        return _against_constant(condition, key, operator(value.value), value.value)
+        compare = operator(value.value)
+        parts = weight_of(value.value)
+
+        def holds(context: Context) -> bool:
+            resolved = _resolved(condition, "key", key, context)
+            if resolved.__class__ in _LISTS:
+                if _is_short(resolved):
+                    context.budget.steps -= _FEW * parts
+                else:
+                    _count(resolved, value.value, context.budget)
+            if context.recorder is None:
+                return compare(resolved)
+            return _recorded(condition, context, (resolved, value.value), compare)
+
+        return holds
     return _against_template(condition, key, value, operator)
 
 
@@ -189,25 +203,6 @@ _SCALARS = frozenset({str, int, float, bool, Int64, type(None)})
 _FEW = 8
 """The most members that a list with wildcards may have to be counted in full."""
 _COMPARISON = "a condition"
-
-
-def _against_constant(
-    condition: Condition, key: Template, compare: Callable[[Json], bool], value: Json
-) -> Callable[[Context], bool]:
-    parts = weight_of(value)
-
-    def holds(context: Context) -> bool:
-        resolved = _resolved(condition, "key", key, context)
-        if resolved.__class__ in _LISTS:
-            if _is_short(resolved):
-                context.budget.steps -= _FEW * parts
-            else:
-                _count(resolved, value, context.budget)
-        if context.recorder is None:
-            return compare(resolved)
-        return _recorded(condition, context, (resolved, value), compare)
-
-    return holds
 
 
 def _against_template(

@@ -326,18 +326,17 @@ def _scalar(value: Json, *, negated: bool = False) -> Contains | None:
     if not isinstance(value, str):
         return None
     matches = compile_wildcard(value)
-    among = _in_range(value) if is_range(value) else _listed(value)
+    if is_range(value):
+        among: Contains | None = _in_range(value)
+    else:
+        texts = string_list(value)
+        among = None if texts is None else frozenset(texts).__contains__
     if among is None:
         # JSON that is not a list of strings is false, whichever way it is asked.
         return None if negated else matches
     if negated:
         return lambda key: not (matches(key) or among(key))
     return lambda key: matches(key) or among(key)
-
-
-def _listed(value: str) -> Contains | None:
-    texts = string_list(value)
-    return None if texts is None else frozenset(texts).__contains__
 
 
 def _keys(

@@ -175,31 +175,28 @@ def _value_fault(condition: Condition) -> tuple[str, str] | None:
         return "", "entered value of `key`, `value` or `operator` is missing or misspelled"
     key = condition.key
     if isinstance(key, str) and key.replace(" ", "") == "{{request.operation}}":
-        return _operation_fault(condition.value)
-    return None
-
-
-def _operation_fault(value: Json) -> tuple[str, str] | None:
-    if isinstance(value, str):
-        if len(value) >= 4 and value.startswith("{{") and value.endswith("}}"):
-            return None
-        if value in _OPERATIONS:
-            return None
-        return f"value: {value}", _unknown(value)
-    if not isinstance(value, list):
-        kind = "map" if isinstance(value, dict) else _go_type(value)
-        return "value", (
-            f"'value' field found to be of the type {kind}. The provided value/values are "
-            "expected to be either in the form of a string or list"
-        )
-    for index, member in enumerate(value):
-        if not isinstance(member, str):
-            return f"value[{index}]", (
-                f"'value[{index}]' found to be of the type {_go_type(member)}. "
-                "The provided values are expected to be strings"
+        value = condition.value
+        if isinstance(value, str):
+            if len(value) >= 4 and value.startswith("{{") and value.endswith("}}"):
+                return None
+            if value in _OPERATIONS:
+                return None
+            return f"value: {value}", _unknown(value)
+        if not isinstance(value, list):
+            kind = "map" if isinstance(value, dict) else _go_type(value)
+            return "value", (
+                f"'value' field found to be of the type {kind}. The provided value/values are "
+                "expected to be either in the form of a string or list"
             )
-        if member not in _OPERATIONS:
-            return f"value[{index}]", _unknown(member)
+        for index, member in enumerate(value):
+            if not isinstance(member, str):
+                return f"value[{index}]", (
+                    f"'value[{index}]' found to be of the type {_go_type(member)}. "
+                    "The provided values are expected to be strings"
+                )
+            if member not in _OPERATIONS:
+                return f"value[{index}]", _unknown(member)
+        return None
     return None
 
 

@@ -6,7 +6,7 @@ Values are compared by the whole of their paths, in which members of lists have 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -100,7 +100,18 @@ def differences(manifest: Body, body: Body, ignored: Sequence[str]) -> Sequence[
     there = {(_place(difference.key), difference.before, difference.after) for difference in plain}
     unmoved = [difference for difference in plain if not _is_moved(difference, there)]
     remaining = [difference for difference in unmoved if not _is_default(difference)] + others
-    is_ignored = _matcher(ignored)
+    # A test for paths that contain one of the patterns; an invalid expression matches nothing.
+    expressions: list[str] = []
+    for pattern in ignored:
+        expression = f"{pattern}*".replace("*", ".*")
+        try:
+            compile_regex(expression)
+        except RegexError:
+            continue
+        expressions.append(f"(?:{expression})")
+    is_ignored = (
+        compile_regex("|".join(expressions)).matches if expressions else lambda _path: False
+    )
     kept = [
         difference
         for difference in remaining
@@ -193,17 +204,3 @@ def _is_same_image(difference: Difference) -> bool:
     if not (difference.key.endswith("image") and isinstance(difference.before, str)):
         return False
     return difference.after in (_REGISTRY + difference.before, difference.before + _TAG)
-
-
-def _matcher(patterns: Sequence[str]) -> Callable[[str], bool]:
-    """Return a test for paths that contain one of the patterns; an invalid expression matches
-    nothing."""
-    expressions: list[str] = []
-    for pattern in patterns:
-        expression = f"{pattern}*".replace("*", ".*")
-        try:
-            compile_regex(expression)
-        except RegexError:
-            continue
-        expressions.append(f"(?:{expression})")
-    return compile_regex("|".join(expressions)).matches if expressions else lambda _path: False

@@ -69,7 +69,25 @@ def find_manifest(body: Body, annotations: Mapping[str, str], domain: str) -> Si
         text = f"failed to decode base64 message in the annotation: {error}"
         raise EvaluationError(text) from error
     content = _unzipped(packed)
-    candidates = _candidates(body, list(_manifests(content)))
+    manifests = list(_manifests(content))
+    kind = [
+        manifest
+        for manifest in manifests
+        if isinstance(manifest, dict) and manifest.get("kind") == body.get("kind")
+    ]
+    named = [manifest for manifest in kind if _identity(manifest) == _identity(body)]
+    if named:
+        same = [manifest for manifest in named if _namespace(manifest) == _namespace(body)]
+        candidates: Sequence[Body] = (same if len(named) > 1 and same else named)[:1]
+    else:
+        wanted = leaves(body)
+        counts = [
+            sum(wanted.get(key) == value for key, value in leaves(manifest).items())
+            for manifest in kind
+        ]
+        most = max(counts, default=0)
+        best = [manifest for manifest, count in zip(kind, counts, strict=True) if count == most]
+        candidates = best[:_MOST_CANDIDATES]
     if not candidates:
         raise NoManifest(_NO_MANIFEST)
     return SignedManifest(content, candidates)
@@ -157,27 +175,6 @@ def _documents(content: bytes) -> Sequence[Json]:
     except (InputError, UnicodeDecodeError, UnsupportedValueError, RecursionError):
         return documents
     return documents
-
-
-def _candidates(body: Body, manifests: Sequence[Json]) -> Sequence[Body]:
-    """Return the manifest with an object's name, or else the most similar ones of its kind."""
-    kind = [
-        manifest
-        for manifest in manifests
-        if isinstance(manifest, dict) and manifest.get("kind") == body.get("kind")
-    ]
-    named = [manifest for manifest in kind if _identity(manifest) == _identity(body)]
-    if named:
-        same = [manifest for manifest in named if _namespace(manifest) == _namespace(body)]
-        return (same if len(named) > 1 and same else named)[:1]
-    wanted = leaves(body)
-    counts = [
-        sum(wanted.get(key) == value for key, value in leaves(manifest).items())
-        for manifest in kind
-    ]
-    most = max(counts, default=0)
-    best = [manifest for manifest, count in zip(kind, counts, strict=True) if count == most]
-    return best[:_MOST_CANDIDATES]
 
 
 def _identity(body: Body) -> tuple[str, Json]:
@@ -314,7 +311,28 @@ class _Trial:
                 signer = self._logged()
                 if signer is not None:
                     return signer, ""
-            return self._executed()
+            if self.key and self.signers.certificate:
+                return None, _EXEC + _BOTH
+            if self.signers.certificate:
+                return None, _EXEC + _NO_IDENTITY
+            if not self.key:
+                return None, _EXEC + _NOBODY
+            if not self.one.signature:
+                return None, _EXEC + _MISSING
+            if not self.one.is_plain:
+                return None, _UNLOGGED
+            if self.signers.chain:
+                raise EvaluationError(f"{FAILED}: {_UNREAD}")
+            try:
+                # The signature decoded; text that is not base64 is returned unchanged.
+                try:
+                    decoded = decode_base64(self.one.signature)
+                except Base64Error:
+                    decoded = self.one.signature.encode()
+                self.blobs.verify(self.content, decoded, self.key)
+            except SignatureError as error:
+                return None, _EXEC + error.message
+            return "", ""
         except SignatureError as error:
             return None, error.message
         except LookupFailed as error:
@@ -329,31 +347,3 @@ class _Trial:
         if not is_own or signers.issuer:
             raise EvaluationError(f"{FAILED}: {_UNREAD}")
         return self.blobs.logged(blob, "", signers.certificate, signers.chain)
-
-    def _executed(self) -> tuple[str | None, str]:
-        """Return cosign's verdict without the log's entry."""
-        if self.key and self.signers.certificate:
-            return None, _EXEC + _BOTH
-        if self.signers.certificate:
-            return None, _EXEC + _NO_IDENTITY
-        if not self.key:
-            return None, _EXEC + _NOBODY
-        if not self.one.signature:
-            return None, _EXEC + _MISSING
-        if not self.one.is_plain:
-            return None, _UNLOGGED
-        if self.signers.chain:
-            raise EvaluationError(f"{FAILED}: {_UNREAD}")
-        try:
-            self.blobs.verify(self.content, _decoded(self.one.signature), self.key)
-        except SignatureError as error:
-            return None, _EXEC + error.message
-        return "", ""
-
-
-def _decoded(signature: str) -> bytes:
-    """Return the signature decoded; text that is not base64 is returned unchanged."""
-    try:
-        return decode_base64(signature)
-    except Base64Error:
-        return signature.encode()

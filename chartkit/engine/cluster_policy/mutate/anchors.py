@@ -201,7 +201,43 @@ def _decide(patch: Json, resource: Json, budget: Budget) -> None:
         for key in plain_keys(patch):
             _decide(patch[key], get_field(resource, key), budget)
     elif isinstance(patch, list) and patch and isinstance(patch[0], dict):
-        _decide_elements(patch, resource, budget)
+        # Decides each element of a list of objects for every element of the object's list
+        expect_list(resource)
+        elements = resource if isinstance(resource, list) else []
+        for part in list(patch):
+            if not has_anchors(part, HANDLED):
+                continue
+            is_global = has_anchors(part, GLOBAL)
+            tried = copied(part)
+            unmet, met = None, False
+            budget.spend(len(elements) // _AT_ONCE + 1, _ANCHORS)
+            is_long = len(elements) > _FEW
+            first = _first_condition(tried) if is_long else None
+            for element in elements:
+                if first is not None and _is_another(first, element):
+                    continue
+                budget.steps -= _DECISION
+                try:
+                    _decide(tried, element, budget)
+                except _UnmetError:
+                    continue
+                except _GlobalUnmetError as error:
+                    unmet = error
+                    continue
+                finally:
+                    if is_long:
+                        first = _first_condition(tried)
+                met = met or is_global
+                if not is_global:
+                    _add_named(patch, tried, element)
+            if resource is MISSING:
+                try:
+                    _decide(tried, MISSING, budget)
+                except _UnmetError:
+                    continue
+                met = met or is_global
+            if unmet is not None and not met:
+                raise unmet
 
 
 def _add_what_is_missing(patch: Json, resource: Json) -> bool:
@@ -239,46 +275,6 @@ def _compared(value: Json) -> Json:
 @lru_cache(_MOST_PATTERNS)
 def _pattern(text: str) -> Pattern:
     return compile_pattern(json.loads(text))
-
-
-def _decide_elements(patch: list[Json], resource: Json, budget: Budget) -> None:
-    """Decides each element of a list of objects for every element of the object's list."""
-    expect_list(resource)
-    elements = resource if isinstance(resource, list) else []
-    for part in list(patch):
-        if not has_anchors(part, HANDLED):
-            continue
-        is_global = has_anchors(part, GLOBAL)
-        tried = copied(part)
-        unmet, met = None, False
-        budget.spend(len(elements) // _AT_ONCE + 1, _ANCHORS)
-        is_long = len(elements) > _FEW
-        first = _first_condition(tried) if is_long else None
-        for element in elements:
-            if first is not None and _is_another(first, element):
-                continue
-            budget.steps -= _DECISION
-            try:
-                _decide(tried, element, budget)
-            except _UnmetError:
-                continue
-            except _GlobalUnmetError as error:
-                unmet = error
-                continue
-            finally:
-                if is_long:
-                    first = _first_condition(tried)
-            met = met or is_global
-            if not is_global:
-                _add_named(patch, tried, element)
-        if resource is MISSING:
-            try:
-                _decide(tried, MISSING, budget)
-            except _UnmetError:
-                continue
-            met = met or is_global
-        if unmet is not None and not met:
-            raise unmet
 
 
 def _first_condition(part: Json) -> tuple[str, str] | None:

@@ -104,7 +104,15 @@ def _walk(target: Json, patch: Json, schema: Schema | None, work: Workspace) -> 
         expect_list(target)
         expect_list(patch)
         if schema is not None and schema.keys is not None:
-            return _walk_list(target, patch, schema, work)
+            if is_absent(target):
+                target = patch
+            elif patch is None:
+                return MISSING
+            else:
+                target = _directed(target, patch, _list_directive(patch))
+            if target is MISSING:
+                return target
+            return _join(target, patch, schema, work)
     return target if patch is MISSING else patch
 
 
@@ -168,18 +176,6 @@ def _directive(text: str) -> _Directive:
         return _Directive(text)
     except ValueError:
         raise PatchError(f"unknown patch strategy '{text}'") from None
-
-
-def _walk_list(target: Json, patch: Json, schema: Schema, work: Workspace) -> Json:
-    if is_absent(target):
-        target = patch
-    elif patch is None:
-        return MISSING
-    else:
-        target = _directed(target, patch, _list_directive(patch))
-    if target is MISSING:
-        return target
-    return _join(target, patch, schema, work)
 
 
 def _list_directive(patch: Json) -> _Directive:
@@ -384,18 +380,16 @@ def _has_keys(element: Json, keys: Sequence[str], texts: Sequence[str]) -> bool:
     has = False
     for index, key in enumerate(keys):
         if index < len(texts):
-            has = _has_key(element, key, texts[index])
+            text = texts[index]
+            if not key:
+                expect_scalar(element)
+                has = scalar_text(element) == text
+            else:
+                expect_object(element)
+                has = key in element and (not text or scalar_text(element[key]) == text)
         if not has:
             return False
     return True
-
-
-def _has_key(element: Json, key: str, text: str) -> bool:
-    if not key:
-        expect_scalar(element)
-        return scalar_text(element) == text
-    expect_object(element)
-    return key in element and (not text or scalar_text(element[key]) == text)
 
 
 def _appended(content: list[Json], more: list[Json], keys: Sequence[str]) -> list[Json]:

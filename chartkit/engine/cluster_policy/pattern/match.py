@@ -61,15 +61,13 @@ class Pattern:
             failure = self._check(value, (), run)
         except RecursionError:
             raise PatternDepthError("the value is nested too deep to be compared") from None
-        return None if failure is None else _judge(failure, run)
-
-
-def _judge(failure: Failure, run: Run) -> Mismatch:
-    if failure.skips:
-        return Mismatch(MismatchKind.SKIP, "", failure.text, failure.place)
-    if failure.path and (failure.forbids or not run.is_key_missing):
-        return Mismatch(MismatchKind.FAIL, failure.path, failure.text, failure.place)
-    return Mismatch(MismatchKind.ERROR, "", failure.text, failure.place)
+        if failure is None:
+            return None
+        if failure.skips:
+            return Mismatch(MismatchKind.SKIP, "", failure.text, failure.place)
+        if failure.path and (failure.forbids or not run.is_key_missing):
+            return Mismatch(MismatchKind.FAIL, failure.path, failure.text, failure.place)
+        return Mismatch(MismatchKind.ERROR, "", failure.text, failure.place)
 
 
 def compile_pattern(body: Json) -> Pattern:
@@ -91,10 +89,6 @@ def _compile(pattern: Json, spot: Spot) -> Check:
         from chartkit.engine.cluster_policy.pattern.lists import compile_list
 
         return compile_list(pattern, spot)
-    return _leaf(pattern, spot)
-
-
-def _leaf(pattern: Json, spot: Spot) -> Check:
     holds, wanted = compile_scalar(pattern), go_sprint(pattern)
     path, part = spot.path, spot.part(pattern)
 

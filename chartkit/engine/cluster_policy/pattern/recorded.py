@@ -41,7 +41,15 @@ def record_pattern(
         part, indices = mismatch.place
         path, position = part.path.fields(indices), (*above, *part.position)
         pointer, value = field_below(recorder.judged, path)
-        sides = _sides(part.pattern, value)
+        if part.pattern is None and value is not MISSING:
+            sides = "is there, and must not be"
+        else:
+            wanted = value_text(part.pattern)
+            if isinstance(part.pattern, dict | list) and len(wanted) > _SHORT:
+                asked = "asks for it" if value is MISSING else "asks for more in it"
+                sides = f"is {value_text(value)}, and the pattern {asked}"
+            else:
+                sides = f"is {value_text(value)}; the pattern wants {wanted}"
         if recorder.hides(pointer):
             sides, value = "is hidden; the pattern wants something else", MISSING
         text = f"{_field(pointer, path)} {sides}"
@@ -67,14 +75,3 @@ def _field(pointer: str | None, path: FieldPath) -> str:
     if pointer is None:
         return shown(path_text(path)) or "the element"
     return shown(pointer_text(pointer))
-
-
-def _sides(pattern: Json, value: Json) -> str:
-    """Return both sides of a part of a pattern that does not hold."""
-    if pattern is None and value is not MISSING:
-        return "is there, and must not be"
-    wanted = value_text(pattern)
-    if isinstance(pattern, dict | list) and len(wanted) > _SHORT:
-        asked = "asks for it" if value is MISSING else "asks for more in it"
-        return f"is {value_text(value)}, and the pattern {asked}"
-    return f"is {value_text(value)}; the pattern wants {wanted}"

@@ -98,7 +98,16 @@ def host_probes(pod: Pod) -> Violation | None:
     names: set[str] = set()
     hosts: dict[str, str] = {}
     for container in pod.containers:
-        if probed := dict(_probed_hosts(container.body, container.path)):
+        probed_hosts: list[tuple[str, str]] = []
+        lifecycle: Body = container.body.get("lifecycle") or {}
+        actions: dict[str, Json] = {name: container.body.get(name) for name in PROBES}
+        actions |= {f"lifecycle.{name}": lifecycle.get(name) for name in HANDLERS}
+        for name, action in actions.items():
+            for kind in ("httpGet", "tcpSocket"):
+                host = ((action or {}).get(kind) or {}).get("host")
+                if host:
+                    probed_hosts.append((f"{container.path}.{name}.{kind}.host", host))
+        if probed := dict(probed_hosts):
             names.add(container.name)
             hosts |= probed
     if not names:
@@ -110,18 +119,6 @@ def host_probes(pod: Pod) -> Violation | None:
 
 PROBES: Final = ("livenessProbe", "readinessProbe", "startupProbe")
 HANDLERS: Final = ("postStart", "preStop")
-
-
-def _probed_hosts(container: Body, path: str) -> Iterator[tuple[str, str]]:
-    """Yield the path and the value of each host."""
-    lifecycle: Body = container.get("lifecycle") or {}
-    actions: dict[str, Json] = {name: container.get(name) for name in PROBES}
-    actions |= {f"lifecycle.{name}": lifecycle.get(name) for name in HANDLERS}
-    for name, action in actions.items():
-        for kind in ("httpGet", "tcpSocket"):
-            host = ((action or {}).get(kind) or {}).get("host")
-            if host:
-                yield f"{path}.{name}.{kind}.host", host
 
 
 privileged: Final = forbids(

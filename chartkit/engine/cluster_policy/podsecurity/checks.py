@@ -204,20 +204,19 @@ class Exclusion:
         errors = {found.check: list(found.errors or ()) for found in findings}
         for finding in find(self.checks, seen):
             for lifted in finding.errors or ():
-                if self._lifts(lifted):
+                if self.field and lifted.pattern != self.field:
+                    lifts = False
+                else:
+                    lifts = not self.values or all(
+                        any(fits(value) for fits in self.values) for value in lifted.values
+                    )
+                if lifts:
                     self._take(lifted, errors.get(finding.check) or [])
         return [
             replace(found, errors=tuple(errors[found.check])) if found.errors else found
             for found in findings
             if not found.errors or errors[found.check]
         ]
-
-    def _lifts(self, error: FieldError) -> bool:
-        if self.field and error.pattern != self.field:
-            return False
-        return not self.values or all(
-            any(fits(value) for fits in self.values) for value in error.values
-        )
 
     def _take(self, lifted: FieldError, errors: list[FieldError]) -> None:
         for index, error in enumerate(errors):

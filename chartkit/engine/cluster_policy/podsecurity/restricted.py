@@ -17,7 +17,6 @@ from chartkit.engine.cluster_policy.podsecurity.pod import (
     setters,
     using,
 )
-from chartkit.model import Body
 
 
 def unless_windows(judge: Judge) -> Judge:
@@ -126,7 +125,10 @@ def restricted_volumes(pod: Pod) -> Violation | None:
     """Every volume is of a type that a namespace's own user may mount."""
     names, kinds, errors = [], set(), []
     for index, volume in enumerate(pod.spec.get("volumes") or ()):
-        kind = _other_kind(volume)
+        if any(volume.get(kind) is not None for kind in ALLOWED_VOLUMES):
+            kind: str | None = None
+        else:
+            kind = next((kind for kind in OTHER_VOLUMES if volume.get(kind) is not None), "unknown")
         if kind is not None:
             names.append(volume.get("name", ""))
             kinds.add(kind)
@@ -135,9 +137,3 @@ def restricted_volumes(pod: Pod) -> Violation | None:
         return None
     shown = f"{using('volume', names)} {counted('restricted volume type', sorted(kinds))}"
     return Violation("restricted volume types", shown, tuple(errors))
-
-
-def _other_kind(volume: Body) -> str | None:
-    if any(volume.get(kind) is not None for kind in ALLOWED_VOLUMES):
-        return None
-    return next((kind for kind in OTHER_VOLUMES if volume.get(kind) is not None), "unknown")

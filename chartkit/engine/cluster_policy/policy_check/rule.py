@@ -65,7 +65,17 @@ def rule_fault(index: int, rule: Rule, namespaced: bool) -> str | None:
     cel = rule.kind is RuleKind.CEL
     fault = check_entries(rule.body.get("context"), cel=cel, namespaced=namespaced)
     if fault is None:
-        fault = _extractor_fault(rule)
+        if not any(image.get("mutateDigest") is not False for image in rule.verify_images):
+            fault = None
+        else:
+            extractors = (rule.body.get("imageExtractors") or {}).values()
+            if any(extractor.get("jmesPath") for listed in extractors for extractor in listed):
+                fault = (
+                    "jmespath may not be used in an image extractor when mutating digests with "
+                    "verify images"
+                )
+            else:
+                fault = None
     if fault:
         return f"path: {path}: {fault}"
     if not all(block.kinds for block in rule.match.any or rule.match.all or (rule.match.direct,)):
@@ -173,59 +183,55 @@ def _element_text_fault(text: str, path: str) -> str | None:
     return None
 
 
-def _extractor_fault(rule: Rule) -> str | None:
-    if not any(image.get("mutateDigest") is not False for image in rule.verify_images):
-        return None
-    extractors = (rule.body.get("imageExtractors") or {}).values()
-    if any(extractor.get("jmesPath") for listed in extractors for extractor in listed):
-        return (
-            "jmespath may not be used in an image extractor when mutating digests with "
-            "verify images"
-        )
-    return None
-
-
 def action_fault(rule: Rule) -> str | None:
     """Return the fault of a rule's action, below `spec.rules[n].`, if any."""
     if rule.kind is RuleKind.VERIFY_IMAGES:
         return None
     if rule.kind not in (RuleKind.MUTATE, RuleKind.MUTATE_EXISTING, RuleKind.GENERATE):
-        return _validate_fault(rule)
+        validate = rule.validate
+        listed = rule.body["validate"].get("foreach") is not None
+        manifests = (validate.manifests or {}).get("attestors")
+        elements = sum(
+            (
+                validate.pattern is not None,
+                validate.any_pattern is not None,
+                validate.deny is not None,
+                validate.pod_security is not None,
+                validate.cel is not None,
+                bool(manifests),
+            )
+        )
+        fault = _one_of(elements + listed, "pattern, anyPattern, deny, foreach, cel")
+        if fault:
+            return f"validate..: {fault}"
+        if anchor_fault := pattern_fault(validate.pattern, "/", NESTING):
+            return f"validate.pattern.{anchor_fault[0]}.: {anchor_fault[1]}"
+        if fault := _any_pattern_fault(validate.any_pattern):
+            return f"validate.anyPattern{fault}"
+        for block in validate.foreach:
+            if not block.get("list"):
+                loop_fault: str | None = "foreach.list is required"
+            else:
+                count = sum(
+                    (
+                        block.get("pattern") is not None,
+                        block.get("anyPattern") is not None,
+                        block.get("deny") is not None,
+                        bool(block.get("foreach")),
+                    )
+                )
+                loop_fault = _one_of(count, "pattern, anyPattern, deny, or a nested foreach")
+            if fault := loop_fault:
+                return f"validate..: {fault}"
+        if rule.cel_preconditions and validate.cel is None:
+            return f"validate..: {CEL_ONLY}"
+        return None
     from chartkit.engine.cluster_policy.policy_check.changes import generate_fault, mutate_fault
 
     return generate_fault(rule) if rule.kind is RuleKind.GENERATE else mutate_fault(rule)
 
 
 CEL_ONLY: Final = "celPrecondition can only be used with validate.cel"
-
-
-def _validate_fault(rule: Rule) -> str | None:
-    validate = rule.validate
-    listed = rule.body["validate"].get("foreach") is not None
-    manifests = (validate.manifests or {}).get("attestors")
-    elements = sum(
-        (
-            validate.pattern is not None,
-            validate.any_pattern is not None,
-            validate.deny is not None,
-            validate.pod_security is not None,
-            validate.cel is not None,
-            bool(manifests),
-        )
-    )
-    fault = _one_of(elements + listed, "pattern, anyPattern, deny, foreach, cel")
-    if fault:
-        return f"validate..: {fault}"
-    if anchor_fault := pattern_fault(validate.pattern, "/", NESTING):
-        return f"validate.pattern.{anchor_fault[0]}.: {anchor_fault[1]}"
-    if fault := _any_pattern_fault(validate.any_pattern):
-        return f"validate.anyPattern{fault}"
-    for block in validate.foreach:
-        if fault := _loop_fault(block):
-            return f"validate..: {fault}"
-    if rule.cel_preconditions and validate.cel is None:
-        return f"validate..: {CEL_ONLY}"
-    return None
 
 
 def _one_of(count: int, names: str) -> str | None:
@@ -248,20 +254,6 @@ def _any_pattern_fault(patterns: Json) -> str | None:
         if fault := pattern_fault(pattern, "/", NESTING):
             return f"[{index}].{fault[0]}.: {fault[1]}"
     return None
-
-
-def _loop_fault(block: Body) -> str | None:
-    if not block.get("list"):
-        return "foreach.list is required"
-    count = sum(
-        (
-            block.get("pattern") is not None,
-            block.get("anyPattern") is not None,
-            block.get("deny") is not None,
-            bool(block.get("foreach")),
-        )
-    )
-    return _one_of(count, "pattern, anyPattern, deny, or a nested foreach")
 
 
 def pattern_fault(

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from chartkit.documents.reader import parse_yaml
-from chartkit.engine.cluster_policy.policy import Policy, ResourceFilter, Rule, RuleKind
+from chartkit.engine.cluster_policy.policy import Policy, Rule, RuleKind
 from chartkit.engine.context.context import Context, QueryError
 from chartkit.engine.context.variables import (
     SubstitutionError,
@@ -100,31 +100,28 @@ def _user_fault(policy: Policy, rules: Sequence[Rule]) -> str | None:
     """Return the fault of a background policy that uses data of admission requests only."""
     for index, rule in enumerate(rules):
         for path, block in rule.filters():
-            if field := _user_field(block):
+            if block.roles:
+                user_field = "roles"
+            else:
+                if block.cluster_roles:
+                    user_field = "clusterRoles"
+                else:
+                    user_field = "subjects" if block.subjects else ""
+            if field := user_field:
                 user_path = show_path(("spec", "rules", index, *path, field)).replace(".", "/")
                 return f"invalid variable used at path: {user_path}"
     if any(rule.kind is RuleKind.MUTATE_EXISTING for rule in policy.rules):
         return None
-    for variable in _variables_in(policy.resource.body):
+    metadata = dict(policy.resource.body.get("metadata") or {})
+    if annotations := metadata.get("annotations"):
+        metadata["annotations"] = {**annotations, _LAST_APPLIED: ""}
+    text = json.dumps(
+        {**policy.resource.body, "metadata": metadata, "status": None}, ensure_ascii=False
+    )
+    for variable in (match[2] for match in _VARIABLE.finditer(text)):
         if _OF_USERS.search(variable):
             return f"variable {variable} is not allowed"
     return None
-
-
-def _user_field(block: ResourceFilter) -> str:
-    if block.roles:
-        return "roles"
-    if block.cluster_roles:
-        return "clusterRoles"
-    return "subjects" if block.subjects else ""
-
-
-def _variables_in(body: Body) -> Iterable[str]:
-    metadata = dict(body.get("metadata") or {})
-    if annotations := metadata.get("annotations"):
-        metadata["annotations"] = {**annotations, _LAST_APPLIED: ""}
-    text = json.dumps({**body, "metadata": metadata, "status": None}, ensure_ascii=False)
-    return (match[2] for match in _VARIABLE.finditer(text))
 
 
 def _rule_fault(rule: Rule, background: bool) -> str | None:

@@ -124,7 +124,19 @@ def _attestor(entry: Body, base: VerificationRequest) -> Attestor | Unusable:
     method = next((name for name in METHODS if entry.get(name) is not None), None)
     if method is not None:
         path = f".{method}"
-        question = _READERS[method](_logged(question, entry[method]), entry[method])
+        body = entry[method]
+        rekor: Body = {"url": _PUBLIC_LOG} if body.get("rekor") is None else body["rekor"]
+        log: Body = body.get("ctlog") or {}
+        logged = replace(
+            question,
+            rekor_url=rekor.get("url") or "",
+            rekor_key=rekor.get("pubkey") or "",
+            ignores_log=bool(rekor.get("ignoreTlog")),
+            ignores_sct=bool(log.get("ignoreSCT")),
+            ctlog_key=log.get("pubkey") or "",
+            tsa_chain=log.get("tsaCertChain") or "",
+        )
+        question = _READERS[method](logged, entry[method])
     return Attestor(path, _overridden(question, entry))
 
 
@@ -135,21 +147,6 @@ def _overridden(question: VerificationRequest, entry: Body) -> VerificationReque
     if entry.get("annotations") is not None:
         question = replace(question, annotations=entry["annotations"])
     return question
-
-
-def _logged(question: VerificationRequest, body: Body) -> VerificationRequest:
-    """Return a request with the settings of the logs that saw a signature."""
-    rekor: Body = {"url": _PUBLIC_LOG} if body.get("rekor") is None else body["rekor"]
-    log: Body = body.get("ctlog") or {}
-    return replace(
-        question,
-        rekor_url=rekor.get("url") or "",
-        rekor_key=rekor.get("pubkey") or "",
-        ignores_log=bool(rekor.get("ignoreTlog")),
-        ignores_sct=bool(log.get("ignoreSCT")),
-        ctlog_key=log.get("pubkey") or "",
-        tsa_chain=log.get("tsaCertChain") or "",
-    )
 
 
 def _by_keys(question: VerificationRequest, body: Body) -> VerificationRequest:

@@ -150,7 +150,13 @@ class ImagesHandler:
                 standings.append((now, image.reference))
         if is_open or any(now is Standing.UNKNOWN for now, _ in standings):
             return None
-        return self._judged(standings)
+        skipped = [image for now, image in standings if now is Standing.SKIPPED]
+        if not skipped:
+            return self._answer(Status.PASS, "image verified")
+        if any(now is Standing.PASSED for now, _ in standings):
+            text = " ".join(["image verified, skipped images:", *skipped])
+            return self._answer(Status.PASS, text)
+        return self._answer(Status.SKIP, " ".join(["image skipped, skipped images:", *skipped]))
 
     def _stand(
         self, block: ImageBlock, image: Image, standing: Mapping[str, Standing], request: Request
@@ -173,19 +179,15 @@ class ImagesHandler:
             raise EvaluationError(f"unverified image {image.reference}")
         return state
 
-    def _judged(self, standings: Sequence[tuple[Standing | None, str]]) -> RuleResult:
-        skipped = [image for now, image in standings if now is Standing.SKIPPED]
-        if not skipped:
-            return self._answer(Status.PASS, "image verified")
-        if any(now is Standing.PASSED for now, _ in standings):
-            text = " ".join(["image verified, skipped images:", *skipped])
-            return self._answer(Status.PASS, text)
-        return self._answer(Status.SKIP, " ".join(["image skipped, skipped images:", *skipped]))
-
     def _verify(self, context: Context, request: Request) -> _Answers:
         answers = _Answers([], {})
         images = self._matching(context.budget, request)
-        blocks = self._substituted(context)
+        if self.template.is_constant:
+            blocks: Sequence[ImageBlock] = self.blocks
+        else:
+            with Reraise("failed to substitute variables: ", raised=SubstitutionFailed):
+                pairs = zip(self.template.resolve(context), self.rule.verify_images, strict=True)
+                blocks = read_blocks([_with_conditions(*pair) for pair in pairs])
         context.budget.spend(ITERATION * len(blocks) * len(images), _COMPARED)
         # The secrets of an object's first image are taken for those of all.
         secrets = pull_secrets(request.resource.body, images[0]) if images else ()
@@ -205,7 +207,16 @@ class ImagesHandler:
         finding = self._find(check, block, image) if block.is_signed else None
         name = image.reference
         if block.mutates_digest and not image.digest:
-            digest = self._digest(check, block, image, finding, answers)
+            # The digest of an image that is named without one; empty if it is unavailable.
+            if finding is not None and finding.digest:
+                digest = finding.digest
+            else:
+                try:
+                    credentials = check.verifier.with_secrets(block.credentials)
+                    digest = check.context.world.images.digest(image.reference, credentials)
+                except LookupFailed as error:
+                    answers.spoken.append((Status.ERROR, f"{_NO_DIGEST}: {error.message}", image))
+                    digest = ""
             if digest:
                 answers.pinned[image.path] = f"{name}@{digest}"
                 name = image.at(digest)
@@ -235,24 +246,6 @@ class ImagesHandler:
         attested = AttestationCheck(check.context, verifier, image, image.digest or digest)
         return attested.run(block, self.rule.name, validations)
 
-    def _digest(
-        self,
-        check: _Check,
-        block: ImageBlock,
-        image: Image,
-        finding: Finding | None,
-        answers: _Answers,
-    ) -> str:
-        """Return the digest of an image that is named without one; empty if it is unavailable."""
-        if finding is not None and finding.digest:
-            return finding.digest
-        try:
-            credentials = check.verifier.with_secrets(block.credentials)
-            return check.context.world.images.digest(image.reference, credentials)
-        except LookupFailed as error:
-            answers.spoken.append((Status.ERROR, f"{_NO_DIGEST}: {error.message}", image))
-            return ""
-
     def _is_unchanged(self, request: Request, image: Image) -> bool:
         """Report whether an update leaves an image as it was when it was verified."""
         if request.old is None:
@@ -273,13 +266,6 @@ class ImagesHandler:
     def _recorded(self, body: Body, image: str) -> Standing | None:
         status = recorded_status(body, self._key, self.rule.name, image)
         return next((standing for standing in _KNOWN if standing == status), None)
-
-    def _substituted(self, context: Context) -> Sequence[ImageBlock]:
-        if self.template.is_constant:
-            return self.blocks
-        with Reraise("failed to substitute variables: ", raised=SubstitutionFailed):
-            pairs = zip(self.template.resolve(context), self.rule.verify_images, strict=True)
-            return read_blocks([_with_conditions(*pair) for pair in pairs])
 
     def _matching(self, budget: Budget, request: Request) -> Sequence[Image]:
         """Return the matching images: one that several entries match is repeated, as in Kyverno."""

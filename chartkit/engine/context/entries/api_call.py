@@ -178,21 +178,18 @@ class ApiCallLoader(EntryLoader):
         except (EvaluationError, LookupFailed) as error:
             raise EvaluationError(f"failed to fetch data for APICall: {error.message}") from error
         if isinstance(data, Reply):
-            return self._keep(data, context)
+            # The answer of a service; that it is JSON is checked here, after the default.
+            try:
+                value = data.value()
+            except JsonError as error:
+                raise self._no_json(data, error, context) from None
+            if self._path.text and value != self._default:
+                return self._transform(value, context)
+            context.count(data.size)
+            return value
         if data is self._default or data == self._default or not self._path.text:
             return stored(data, context, self._stored_failure("resource data to"))
         return self._transform(data, context)
-
-    def _keep(self, reply: Reply, context: Context) -> Json:
-        """Return the answer of a service; that it is JSON is checked here, after the default."""
-        try:
-            value = reply.value()
-        except JsonError as error:
-            raise self._no_json(reply, error, context) from None
-        if self._path.text and value != self._default:
-            return self._transform(value, context)
-        context.count(reply.size)
-        return value
 
     def _no_json(self, reply: Reply, error: JsonError, context: Context) -> EvaluationError:
         if not self._path.text:
@@ -210,7 +207,14 @@ class ApiCallLoader(EntryLoader):
         try:
             path = call.get("urlPath")
             if not path:
-                return self._ask_service(call, context)
+                try:
+                    return call_service(self.name, call, context.world.services)
+                except NotAllowedError:
+                    raise
+                except NoSource as error:
+                    if context.world.mocks.has_recorded:
+                        raise
+                    raise EvaluationError(f"{UNMADE} {self.name}: {error}") from error
             method = call.get("method") or "GET"
             try:
                 return context.world.api.call(method, path, request_data(call.get("data")))
@@ -252,16 +256,6 @@ class ApiCallLoader(EntryLoader):
                 f"path {path} refers to namespace {match[1]}, which is different from the policy "
                 f"namespace {self.namespace}"
             )
-
-    def _ask_service(self, call: Body, context: Context) -> Reply:
-        try:
-            return call_service(self.name, call, context.world.services)
-        except NotAllowedError:
-            raise
-        except NoSource as error:
-            if context.world.mocks.has_recorded:
-                raise
-            raise EvaluationError(f"{UNMADE} {self.name}: {error}") from error
 
     def _resolved_path(self, context: Context) -> str:
         prefix = f"failed to substitute variables in context entry {self.name} JMESPath "

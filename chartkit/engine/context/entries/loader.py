@@ -188,23 +188,21 @@ class GlobalReferenceLoader(EntryLoader):
             raise EvaluationError(f"context entry {self.name}: {NO_GLOBALS}")
         failure = f"failed to marshal APICall data for context entry {self.name}"
         try:
-            value = self._global(context)
+            resolved = self._reference.resolve(context)
+            reference = _TYPES.decode("kyverno/v1.GlobalContextEntryReference", resolved)
+            path = reference.get("jmesPath", "")
+            first, _, rest = reference.get("name", "").partition(".")
+            data = context.world.global_context.data(first, rest.partition(".")[0])
+            if not path:
+                value: Json = data
+            else:
+                prefix = f"failed to apply JMESPath {path} for context entry {self.name}: "
+                value = self._path.search(path, data, prefix, context)
         except NoSource:
             return NOTHING
         except (EvaluationError, LookupFailed) as error:
             raise EvaluationError(f"{failure}: {error.message}") from error
         return stored(value, context, failure)
-
-    def _global(self, context: Context) -> Json:
-        resolved = self._reference.resolve(context)
-        reference = _TYPES.decode("kyverno/v1.GlobalContextEntryReference", resolved)
-        path = reference.get("jmesPath", "")
-        first, _, rest = reference.get("name", "").partition(".")
-        data = context.world.global_context.data(first, rest.partition(".")[0])
-        if not path:
-            return data
-        prefix = f"failed to apply JMESPath {path} for context entry {self.name}: "
-        return self._path.search(path, data, prefix, context)
 
 
 class ImageRegistryLoader(EntryLoader):
@@ -273,7 +271,20 @@ class VariableLoader(EntryLoader):
         if self._value is None:
             output = self._query(path, default, context) if path else default
         elif path:
-            output = self._search(path, value, default, context)
+            try:
+                expression = self._path.expression(path)
+            except JMESPathError as error:
+                if default is None:
+                    cause = f"failed to compile JMESPath: {path}, error: {error}"
+                    raise self._failed(path, cause) from error
+                output = default
+            else:
+                try:
+                    output = expression.search(value, context.budget)
+                except JMESPathError as error:
+                    if default is None:
+                        raise self._failed(path, str(error)) from error
+                    output = default
         else:
             output = value
         if output is None:
@@ -304,21 +315,6 @@ class VariableLoader(EntryLoader):
                 raise self._failed(path, error.message) from error
             return default
         return default if value is None else value
-
-    def _search(self, path: str, value: Json, default: Json, context: Context) -> Json:
-        try:
-            expression = self._path.expression(path)
-        except JMESPathError as error:
-            if default is None:
-                cause = f"failed to compile JMESPath: {path}, error: {error}"
-                raise self._failed(path, cause) from error
-            return default
-        try:
-            return expression.search(value, context.budget)
-        except JMESPathError as error:
-            if default is None:
-                raise self._failed(path, str(error)) from error
-            return default
 
     def _failed(self, path: str, cause: str) -> EvaluationError:
         return EvaluationError(f"failed to apply jmespath {path} to variable <nil>: {cause}")

@@ -51,21 +51,17 @@ def template_of(value: Json, path: str) -> Template:
     if isinstance(value, dict):
         return _object(value, path)
     if isinstance(value, list):
-        return _list(value, path)
+        members = [template_of(member, f"{path}/{index}") for index, member in enumerate(value)]
+        if all(member.is_constant for member in members):
+            same = all(new.value is old for new, old in zip(members, value, strict=True))
+            return Template(value if same else [member.value for member in members], None)
+
+        def resolve(context: Context) -> Json:
+            context.budget.steps -= len(members)
+            return [member.resolve(context) for member in members]
+
+        return Template(value, resolve)
     return Template(value, None)
-
-
-def _list(value: list[Json], path: str) -> Template:
-    members = [template_of(member, f"{path}/{index}") for index, member in enumerate(value)]
-    if all(member.is_constant for member in members):
-        same = all(new.value is old for new, old in zip(members, value, strict=True))
-        return Template(value if same else [member.value for member in members], None)
-
-    def resolve(context: Context) -> Json:
-        context.budget.steps -= len(members)
-        return [member.resolve(context) for member in members]
-
-    return Template(value, resolve)
 
 
 def _object(value: dict[str, Json], path: str) -> Template:

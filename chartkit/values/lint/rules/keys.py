@@ -108,18 +108,17 @@ def moved_key(subject: ChartValues) -> Iterator[Fault]:
                 moved.setdefault(unknown, []).append(row)
         for key, gone in moved.items():
             hint = f"`chartkit values migrate {document.source.file}` rewrites the file"
-            yield Fault(_what_became(key, gone), document.locate(*key), hint)
-
-
-def _what_became(key: tuple[str, ...], gone: list[Row]) -> str:
-    name, last = ".".join(key), max(row.span.last for row in gone)
-    version = FIRST_OF_THREE if last == LAST_OF_TWO else last.next_minor()
-    if len(gone) > 1 or gone[0].key != key:
-        return f"what stood below '{name}' has other places since chart {version}"
-    targets = sorted({".".join(target) for target in gone[0].targets})
-    if targets:
-        return f"'{name}' is {', '.join(targets)} since chart {version}"
-    return f"'{name}' has had no effect since chart {version}: {gone[0].why}"
+            name, last = ".".join(key), max(row.span.last for row in gone)
+            version = FIRST_OF_THREE if last == LAST_OF_TWO else last.next_minor()
+            if len(gone) > 1 or gone[0].key != key:
+                what_became = f"what stood below '{name}' has other places since chart {version}"
+            else:
+                targets = sorted({".".join(target) for target in gone[0].targets})
+                if targets:
+                    what_became = f"'{name}' is {', '.join(targets)} since chart {version}"
+                else:
+                    what_became = f"'{name}' has had no effect since chart {version}: {gone[0].why}"
+            yield Fault(what_became, document.locate(*key), hint)
 
 
 def _has(values: Json, path: tuple[str, ...]) -> bool:

@@ -59,14 +59,12 @@ def parse_quantity(text: str) -> QuantityValue:
     """The quantity of a text; raises `CelError`."""
     with Reraise("", QuantityError, CelError):
         quantity = Quantity.parse(text)
-    return QuantityValue(quantity, _is_small(quantity))
-
-
-def _is_small(quantity: Quantity) -> bool:
     # A binary one with decimals is none, nor is one that was capped: the greatest of all.
     if quantity.format is Format.BINARY_SI:
-        return quantity.exponent >= 0 and abs(quantity.unscaled) < INT_MAX
-    return INT_MIN <= quantity.unscaled <= INT_MAX
+        is_small = quantity.exponent >= 0 and abs(quantity.unscaled) < INT_MAX
+    else:
+        is_small = INT_MIN <= quantity.unscaled <= INT_MAX
+    return QuantityValue(quantity, is_small)
 
 
 def _integer(value: QuantityValue) -> int | None:

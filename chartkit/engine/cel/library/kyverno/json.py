@@ -167,17 +167,13 @@ def _scalar(value: Value) -> str:
     if isinstance(value, Duration):
         return str(value.nanoseconds)
     if isinstance(value, Opaque):
-        return _named(value)
+        if isinstance(value, Timestamp):
+            return go_json(str(value))
+        name = value.cel_type.name
+        if name in _NO_JSON:
+            raise CelError(_UNSUPPORTED + _NO_JSON[name])
+        return go_json(text_of(value))
     raise no_conversion(value, "interface {}")
-
-
-def _named(value: Opaque) -> str:
-    if isinstance(value, Timestamp):
-        return go_json(str(value))
-    name = value.cel_type.name
-    if name in _NO_JSON:
-        raise CelError(_UNSUPPORTED + _NO_JSON[name])
-    return go_json(text_of(value))
 
 
 def _field(value: Value) -> str:

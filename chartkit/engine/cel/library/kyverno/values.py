@@ -38,18 +38,14 @@ from chartkit.model import Body
 
 @overload("math_round_float_int: math.round(double, int) -> double")
 def round_decimals(number: float, decimals: int) -> float:
-    shift = _power_of_ten(decimals)
+    try:
+        shift = 10.0**decimals
+    except OverflowError:
+        shift = math.inf
     rounded = _rounded(number * shift)
     if shift:
         return rounded / shift
     return math.nan if not rounded or math.isnan(rounded) else math.copysign(math.inf, rounded)
-
-
-def _power_of_ten(exponent: int) -> float:
-    try:
-        return 10.0**exponent
-    except OverflowError:
-        return math.inf
 
 
 def _rounded(number: float) -> float:
@@ -336,17 +332,15 @@ def _deflated(data: bytes) -> bytes:
     for bit in range(end - 1, end - 1 - _LONGEST_PADDING, -1):
         closed = bytearray(flushed)
         closed[bit // 8] |= 1 << bit % 8
-        if _is_whole(bytes(closed), data):
+        deflated = bytes(closed)
+        inflater = zlib.decompressobj(-zlib.MAX_WBITS)
+        try:
+            is_whole = inflater.decompress(deflated) == data and inflater.eof
+        except zlib.error:
+            is_whole = False
+        if is_whole:
             return bytes(closed)
     raise AssertionError("a flushed stream ends with an empty block")
-
-
-def _is_whole(deflated: bytes, data: bytes) -> bool:
-    inflater = zlib.decompressobj(-zlib.MAX_WBITS)
-    try:
-        return inflater.decompress(deflated) == data and inflater.eof
-    except zlib.error:
-        return False
 
 
 @overload("decompress_bytes_string: gzip.decompress(bytes) -> string")

@@ -178,7 +178,8 @@ def filter_checks(
         or one.namespace_selector is not None
         or one.operations
     )
-    if not (one.has_user or described):
+    has_user = bool(one.roles or one.cluster_roles or one.subjects)
+    if not (described or has_user or (one.has_user and role is not Role.EXCEPTION)):
         yield FilterCheck("filter", (), never)
         return
     if one.kinds:

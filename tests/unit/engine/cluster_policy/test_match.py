@@ -180,6 +180,7 @@ def test_exceptions_do_not_look_at_operations() -> None:
 def test_exceptions_need_a_filter_that_says_something() -> None:
     assert bind_exception(read_match({}), POD, "") is None
     assert bind_exception(read_match({"any": [{}]}), POD, "") is None
+    assert bind_exception(read_match({"any": [{"roles": []}]}), POD, "") is None
 
 
 def test_exceptions_for_users() -> None:

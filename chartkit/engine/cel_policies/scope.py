@@ -7,6 +7,7 @@ from collections.abc import Container, Mapping
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
+from weakref import ref
 
 from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.host import Host
@@ -193,7 +194,7 @@ class PolicyScope(dict[str, Value]):
     computed: as in the request's scope; None where the policy may change the object.
     """
 
-    __slots__ = ("computed", "request")
+    __slots__ = ("__weakref__", "computed", "request")
 
     def __init__(self, request: Mapping[str, Value], *, changes: bool = False) -> None:
         super().__init__(request)
@@ -241,18 +242,19 @@ class Variables(Deferred):
 
     __slots__ = ("_computed", "_host", "_programs", "_scope")
 
-    def __init__(
-        self, programs: Mapping[str, Program], scope: Mapping[str, Value], host: Host
-    ) -> None:
+    def __init__(self, programs: Mapping[str, Program], scope: PolicyScope, host: Host) -> None:
+        """scope: it has these variables, and does not live on for them."""
         super().__init__(programs)
-        self._computed = scope.computed if isinstance(scope, PolicyScope) else None
+        self._computed = scope.computed
         self._programs = programs
-        self._scope = scope
+        self._scope = ref(scope)
         self._host = host
 
     def compute(self, name: str) -> Value:
         """The value of a variable; raises CelError."""
-        return once(self._programs[name], self._scope, self._host, self._computed)
+        scope = self._scope()
+        assert scope is not None
+        return once(self._programs[name], scope, self._host, self._computed)
 
 
 def once(

@@ -85,7 +85,7 @@ _TRACED: Final = 2
 """So many requests with one change are traced for the branches that they take."""
 _KIND: Final[tuple[Path, ...]] = (("object", "apiVersion"), ("object", "kind"))
 _NAMESPACE: Final[Path] = ("object", "metadata", "namespace")
-_UNLOOKED: Final = 31
+_UNLOOKED: Final = 255
 """After so many requests a proof looks at the clock again."""
 _COLLECTED: Final = 200_000
 """The objects made after which Python searches for garbage: by default, 700."""

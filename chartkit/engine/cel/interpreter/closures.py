@@ -53,15 +53,18 @@ def junction(decisive: bool, left: Step, right: Step) -> Step:
             error = absorbed(failure, frame)
         try:
             value = right(frame)
+            if value is decisive:
+                return decisive
+            if value is not neutral:
+                raise error or CelError("no such overload")
+            if error is not None:
+                raise error
         except CelError as failure:
             # The first error is the one that is reported.
             raise error or failure from None
-        if value is decisive:
-            return decisive
-        if error is not None:
-            raise error
-        if value is not neutral:
-            raise CelError("no such overload")
+        finally:
+            # An error refers to this frame by its traceback: without it both are freed at once.
+            error = None
         return neutral
 
     return run

@@ -155,7 +155,11 @@ def _outcome(step: Step, frame: Frame) -> Value | CelError:
 
 def _raised(outcome: Value | CelError) -> Value:
     if isinstance(outcome, CelError):
-        raise outcome
+        try:
+            raise outcome
+        finally:
+            # Its traceback refers to this frame: together they would wait for the collector.
+            del outcome
     return outcome
 
 

@@ -222,7 +222,7 @@ def _decide(patch: Json, resource: Json, budget: Budget) -> None:
                 except _UnmetError:
                     continue
                 except _GlobalUnmetError as error:
-                    unmet = error
+                    unmet = error.message
                     continue
                 finally:
                     if is_long:
@@ -237,7 +237,7 @@ def _decide(patch: Json, resource: Json, budget: Budget) -> None:
                     continue
                 met = met or is_global
             if unmet is not None and not met:
-                raise unmet
+                raise _GlobalUnmetError(unmet)
 
 
 def _add_what_is_missing(patch: Json, resource: Json) -> bool:

@@ -20,7 +20,7 @@ from chartkit.engine.cel.interpreter.constant_folding import fold
 from chartkit.engine.cel.interpreter.program import generate
 from chartkit.engine.cel.interpreter.runtime import NAMES
 from chartkit.engine.cel.types import DYN
-from chartkit.engine.cel_policies.scope import Variables
+from chartkit.engine.cel_policies.scope import PolicyScope, Variables
 from tests.unit.engine.cel.program.generated_code import generated_code
 
 ENVIRONMENT = ENVIRONMENTS["vpol"]
@@ -124,7 +124,7 @@ def test_a_chain_of_failing_variables_is_computed_once() -> None:
     environment = _with(fails).extend({"variables": Variable(DYN)})
     sources = {"v0": "fails()"} | {f"v{i}": f"variables.v{i - 1}.x" for i in range(1, 15)}
     programs = {name: compile_expression(text, environment) for name, text in sources.items()}
-    scope: dict[str, object] = {}
+    scope = PolicyScope({})
     scope["variables"] = variables = Variables(programs, scope, OFFLINE)
     with pytest.raises(CelError, match="it fails"):
         variables["v14"]
@@ -136,7 +136,7 @@ def test_variables_that_nest_too_deep_are_an_error() -> None:
     environment = ENVIRONMENT.extend({"variables": Variable(DYN)})
     sources = {"v0": "1"} | {f"v{i}": f"variables.v{i - 1} + 1" for i in range(1, 600)}
     programs = {name: compile_expression(text, environment) for name, text in sources.items()}
-    scope: dict[str, object] = {}
+    scope = PolicyScope({})
     scope["variables"] = variables = Variables(programs, scope, OFFLINE)
     with pytest.raises(CelError, match="recursion limit exceeded"):
         variables["v599"]

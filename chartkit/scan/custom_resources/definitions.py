@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from chartkit.engine.kubernetes.kinds import CRD_GROUP, CustomNames, GroupVersionKind
-from chartkit.model import Body, Diagnostic, Location, Resource, Severity, mapping_at, pointer_of
+from chartkit.model import (
+    Body,
+    Diagnostic,
+    FieldPath,
+    Json,
+    Location,
+    Resource,
+    Severity,
+    mapping_at,
+    pointer_of,
+)
 from chartkit.scan.custom_resources.rules import compile_rule, rules_of
 from chartkit.scan.custom_resources.schema import (
     Schema,
@@ -60,18 +70,21 @@ class Definitions:
 def read_definitions(found: Iterable[Resource]) -> Definitions:
     """Return the kinds that objects define; of two definitions of a kind the last counts."""
     kinds: dict[GroupVersionKind, CustomKind] = {}
+    schemas: dict[tuple[str, str], _Read] = {}
     faults: list[Diagnostic] = []
     for resource in filter(is_definition, found):
         if resource.api_version != _SERVED:
             message = f"{resource.api_version}: no API server serves it any more"
             faults.append(_fault(resource, message, "/apiVersion", f"write {_SERVED}"))
             continue
-        for kind in _versions(resource, faults):
+        for kind in _versions(resource, faults, schemas):
             kinds[kind.kind] = kind
     return Definitions(kinds, tuple(faults))
 
 
-def _versions(resource: Resource, faults: list[Diagnostic]) -> Iterator[CustomKind]:
+def _versions(
+    resource: Resource, faults: list[Diagnostic], schemas: dict[tuple[str, str], _Read]
+) -> Iterator[CustomKind]:
     spec = mapping_at(resource.body, "spec")
     names = mapping_at(spec, "names")
     group, kind, plural = spec.get("group"), names.get("kind"), names.get("plural")
@@ -102,36 +115,59 @@ def _versions(resource: Resource, faults: list[Diagnostic]) -> Iterator[CustomKi
                 kind=GroupVersionKind(str(group), name, str(kind)),
                 plural=str(plural),
                 namespaced=scope == "Namespaced",
-                schema=_schema(resource, version, at, faults),
+                schema=_schema(resource, version, at, faults, schemas),
                 drops_status=isinstance(mapping_at(version, "subresources").get("status"), dict),
                 location=resource.location,
             )
 
 
-def _schema(resource: Resource, version: Body, at: int, faults: list[Diagnostic]) -> Schema | None:
-    """Return the schema of a version, after adding why it or some of its rules cannot be used."""
-    where = ("spec", "versions", at, "schema", "openAPIV3Schema")
+class _Read(NamedTuple):
+    """A schema as read from its body; faults: why it or some of its rules cannot be used."""
+
+    body: Json
+    schema: Schema | None
+    faults: Sequence[tuple[FieldPath, str]]
+
+
+def _schema(
+    resource: Resource,
+    version: Body,
+    at: int,
+    faults: list[Diagnostic],
+    schemas: dict[tuple[str, str], _Read],
+) -> Schema | None:
+    """Return the schema of a version, after adding its faults. A schema that repeats the one
+    before it, as those of overlays do, is read once."""
+    where = ("spec", "versions", at)
     body = mapping_at(version, "schema").get("openAPIV3Schema")
     if body is None:
-        pointer = pointer_of("spec", "versions", at)
         message = "has no schema.openAPIV3Schema: its objects are not validated"
-        faults.append(_fault(resource, message, pointer))
+        faults.append(_fault(resource, message, pointer_of(*where)))
         return None
+    key = resource.name, version["name"]
+    read = schemas.get(key)
+    if read is None or read.body != body:
+        read = schemas[key] = _read(body)
+    for path, message in read.faults:
+        pointer = pointer_of(*where, "schema", "openAPIV3Schema", *path)
+        faults.append(_fault(resource, message, pointer))
+    return read.schema
+
+
+def _read(body: Json) -> _Read:
     try:
         schema = read_schema(body)
     except SchemaError as error:
-        faults.append(_fault(resource, str(error), pointer_of(*where, *error.path)))
-        return None
+        return _Read(body, None, [(error.path, str(error))])
     complete_defaults(schema)
+    faults: list[tuple[FieldPath, str]] = []
     for rule in rules_of(schema):
         compiled = compile_rule(rule.rule, rule.shape, rule.is_root)
         for key, fault in (("rule", compiled.fault), ("messageExpression", compiled.message_fault)):
             if fault:
-                pointer = pointer_of(*where, *rule.path, key)
-                faults.append(
-                    _fault(resource, f"a {_NAMES[key]} does not compile: {fault}", pointer)
-                )
-    return schema
+                message = f"a {_NAMES[key]} does not compile: {fault}"
+                faults.append(((*rule.path, key), message))
+    return _Read(body, schema, faults)
 
 
 def _fault(resource: Resource, message: str, pointer: str, hint: str | None = None) -> Diagnostic:

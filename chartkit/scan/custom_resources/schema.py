@@ -100,9 +100,8 @@ class Schema:
 def read_schema(body: Json, path: tuple[str | int, ...] = ()) -> Schema:
     """Return the schema of a body of `openAPIV3Schema`; raise SchemaError."""
     given = _mapping(body, path)
-    for key in _FORBIDDEN:
-        if given.get(key):
-            raise SchemaError((*path, key), "must not be used")
+    for key in filter(given.get, _FORBIDDEN):
+        raise SchemaError((*path, key), "must not be used")
     properties = _schemas(given, "properties", path)
     items = given.get("items")
     for key in (*_NUMBERS, *LIMITS_OF_SIZE):

@@ -230,19 +230,31 @@ def _objects(document: Document) -> Iterator[Resource]:
         if not _is_named(body, key):
             hint = "every Kubernetes object names its apiVersion and kind"
             raise InputError(f"has no '{key}'", document.locate(key), hint)
-    items = body.get("items")
-    if not (body["kind"].endswith(_LIST_SUFFIX) and isinstance(items, list)):
-        yield Resource(body, document.location)
+    yield from _opened(document, body, ())
+
+
+def _opened(document: Document, body: Body, path: tuple[str | int, ...]) -> Iterator[Resource]:
+    """Yield the object at a path of a document, or the items of a list of objects."""
+    items, kind = body.get("items"), body["kind"]
+    if kind == _LIST_SUFFIX and items is not None and not isinstance(items, list):
+        location = document.locate(*path, "items")
+        raise InputError("is not a list", location, "a List has its objects in items")
+    if not (kind.endswith(_LIST_SUFFIX) and isinstance(items, list)):
+        yield Resource(body, document.locate(*path) if path else document.location)
         return
     for index, item in enumerate(items):
-        location = document.locate("items", index)
+        here = (*path, "items", index)
+        location = document.locate(*here)
         if isinstance(item, dict) and not any(key in item for key in _TYPE):
             # As an API server lists objects of one kind.
-            kind = body["kind"].removesuffix(_LIST_SUFFIX)
-            item = {"apiVersion": body["apiVersion"], "kind": kind, **item} if kind else item
+            of = kind.removesuffix(_LIST_SUFFIX)
+            item = {"apiVersion": body["apiVersion"], "kind": of, **item} if of else item
         if not isinstance(item, dict) or not all(_is_named(item, key) for key in _TYPE):
             raise InputError("is not a Kubernetes object", location, "an item of a List")
-        yield Resource(item, location)
+        if item["kind"] == _LIST_SUFFIX:
+            yield from _opened(document, item, here)
+        else:
+            yield Resource(item, location)
 
 
 def _hint(document: Document) -> str:

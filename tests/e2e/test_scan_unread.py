@@ -204,7 +204,8 @@ def test_hidden_folders_with_manifests_are_named(tmp_path: Path) -> None:
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(POD.replace("NAME", "one"), "utf-8")
     (tmp_path / ".github").mkdir()
-    (tmp_path / ".github" / "ci.yml").write_text("on: push\n", "utf-8")
+    script = "  apiVersion: v1\n  kind: Pod\n"
+    (tmp_path / ".github" / "ci.yml").write_text(f"run: |\n{script}", "utf-8")
     said = "note scan-input: is a hidden folder with manifests and is not read"
     done = chartkit(tmp_path, "scan", ".")
     assert f".more: {said}, nor is 1 more of them (name it as PATH)" in done.err

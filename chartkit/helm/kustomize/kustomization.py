@@ -19,7 +19,17 @@ from chartkit.documents.reader import Document, read_source, read_text
 from chartkit.documents.unread import unread
 from chartkit.errors import InputError
 from chartkit.helm.kustomize import NAMES, is_kustomization
-from chartkit.model import Body, Diagnostic, Json, Location, Resource, list_of, mapping_at, texts_of
+from chartkit.model import (
+    Body,
+    Diagnostic,
+    Json,
+    Location,
+    Resource,
+    Severity,
+    list_of,
+    mapping_at,
+    texts_of,
+)
 from chartkit.wording import shortened
 
 COMPONENT: Final = "Component"
@@ -54,6 +64,9 @@ _REMOTE_HINT: Final = "put a copy into the repository, or pipe: kustomize build 
 _OUT_HINT: Final = "keep what a kustomization takes in its repository"
 _CHART: Final = "pipe: kustomize build --enable-helm … | chartkit scan -"
 _PLUGIN_HINT: Final = "pipe: kustomize build --enable-alpha-plugins … | chartkit scan -"
+_NOTE: Final = "scan-input"
+_UNUSED: Final = "is a component that no kustomization here takes: its objects are not read"
+_UNUSED_HINT: Final = "scan the kustomization that takes it"
 _PROGRAMS: Final = {"kustomize": ("build",), "kubectl": ("kustomize",)}
 _SUFFIXES: Final = (".yaml", ".yml", ".json", "Kustomization")
 _MOST: Final = 20_000
@@ -96,10 +109,20 @@ class Kustomization:
         return self.body.get("kind") == COMPONENT
 
     @property
+    def has_objects(self) -> bool:
+        """True if it lists files of objects."""
+        return any(file.field in OBJECTS for file in self.files)
+
+    @property
     def is_plain(self) -> bool:
-        """True if it lists files and folders and changes nothing."""
+        """True if it lists files and folders and changes nothing; kustomize says what is wrong
+        with lists of another type."""
         return not self.is_component and all(
-            key in _PLAIN or key in _CHARTS for key, value in self.body.items() if value
+            isinstance(value, list) and len(texts_of(value)) == len(value)
+            if key in OBJECTS
+            else key in _PLAIN or (key in _CHARTS and isinstance(value, list))
+            for key, value in self.body.items()
+            if value
         )
 
 
@@ -181,6 +204,9 @@ class _References:
                 elif os.path.isdir(reference.real):
                     if key not in _FOLDERS:
                         raise _Refused(f"'{text}' is a folder", "name a file")
+                    if reference.real == self.subject.folder:
+                        message = f"'{text}' is the kustomization's own folder"
+                        raise _Refused(message, "name its files")
                     self.subject.folders.append(reference)
                 else:
                     self.subject.files.append(reference)
@@ -336,6 +362,8 @@ class Tree:
             try:
                 kustomization = self.repository.kustomization(folder)
             except InputError as error:
+                if (at := error.location) is not None and os.path.isabs(at.file):
+                    error.location = replace(at, file=self.repository.name(at.file))
                 self.rows.append(unread(error))
                 self.taken.update(os.path.join(folder, name) for name in NAMES)
                 return None
@@ -394,6 +422,11 @@ class Tree:
                 roots.append(path)
                 covered.update(self._reached([path]))
         self._unfold(roots)
+        for path in named:
+            component = self.at(path)
+            if path not in covered and component is not None and component.has_objects:
+                at = Location(self.repository.name(os.path.join(path, component.name)))
+                self.rows.append(Diagnostic(_NOTE, Severity.NOTE, _UNUSED, at, _UNUSED_HINT))
         for kustomization in members:
             self.taken.add(os.path.join(kustomization.folder, kustomization.name))
             self.taken.update(file.real for file in kustomization.files)

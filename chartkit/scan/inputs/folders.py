@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -19,7 +20,14 @@ from chartkit.documents.input_files import (
     refuse_special,
 )
 from chartkit.documents.reader import Document, read_file
-from chartkit.documents.unread import UNREADABLE, Exclusion, holds_no_object, unread, unread_at
+from chartkit.documents.unread import (
+    UNREADABLE,
+    Exclusion,
+    exclusion,
+    holds_no_object,
+    unread,
+    unread_at,
+)
 from chartkit.engine.kubernetes.kinds import in_namespace
 from chartkit.errors import HelmMissingError, InputError, RenderError, system_errors
 from chartkit.model import Diagnostic, Location, Resource, Severity, mapping_at, mappings_at
@@ -60,6 +68,8 @@ _MOST_HIDDEN: Final = 500
 _LARGEST: Final = 1 << 20
 """The bytes of a hidden file or a template that is looked at."""
 HELMFILES: Final = frozenset({"helmfile.yaml", "helmfile.yml", "helmfile.yaml.gotmpl"})
+_API_VERSION: Final = re.compile(rb'^apiVersion:|"apiVersion"', re.MULTILINE)
+"""A field of an object: workflows and tasks of hidden folders have objects in scripts."""
 _LEFT_OUT: Final = "correct it, or leave it out by --exclude"
 _OLD_AGGREGATION: Final = "apiregistration.k8s.io/v1beta1"
 _AGGREGATION: Final = ("apiregistration.k8s.io/v1", "apiregistration.k8s.io/v1/APIService")
@@ -263,6 +273,16 @@ def unread_files(folder: Path, excludes: Exclusion) -> Iterator[Diagnostic]:
         yield scan_note(message, Location(os.path.normpath(folders[0])), "name it as PATH")
 
 
+def unread_below(folder: Path) -> Iterator[Diagnostic]:
+    """Yield rows about what `scan` does not read below a folder either: the notes of
+    `unread_files`, and what kustomizations refer to elsewhere."""
+    from chartkit.helm.kustomize.kustomization import Tree
+
+    excludes = exclusion(folder)
+    yield from unread_files(folder, excludes)
+    yield from Tree.of(folder, list(walk(folder, lambda _: None, excludes))).rows
+
+
 def _and_more(count: int, of: str) -> str:
     return f", nor {'is' if count == 1 else 'are'} {count} more of {of}" if count else ""
 
@@ -271,8 +291,10 @@ def _holds_manifest(folder: str) -> bool:
     """Report whether one of the first files below a hidden folder is a manifest."""
     walked = ((here, name) for here, _, names in os.walk(folder) for name in sorted(names))
     for here, name in islice(walked, _MOST_HIDDEN):
-        if name.endswith((".yaml", ".yml", ".json")) and _may_hold_object(os.path.join(here, name)):
-            return True
+        if name.endswith((".yaml", ".yml", ".json")):
+            with suppress(InputError):
+                if _API_VERSION.search(read_bytes(os.path.join(here, name), _LARGEST)):
+                    return True
     return False
 
 

@@ -173,11 +173,14 @@ def test_lists_are_opened_and_keep_each_items_place() -> None:
         "apiVersion: v1\nkind: List\nitems:\n"
         "- {apiVersion: v1, kind: Pod, metadata: {name: a, namespace: web}}\n"
         "- {apiVersion: v1, kind: Pod, metadata: {name: b}}\n"
+        "- apiVersion: v1\n  kind: List\n  items:\n"
+        "  - {apiVersion: v1, kind: Pod, metadata: {name: c}}\n"
     )
     found = resources(read_text(text, "f.yaml"))
     assert [(r.kind, r.name, r.namespace, r.location.line) for r in found] == [
         ("Pod", "a", "web", 4),
         ("Pod", "b", "", 5),
+        ("Pod", "c", "", 9),
     ]
 
 
@@ -188,6 +191,7 @@ def test_lists_are_opened_and_keep_each_items_place() -> None:
         ("kind: Pod", "has no 'apiVersion'"),
         ("apiVersion: v1\nkind: 5", "f.yaml:2:1: has no 'kind'"),
         ("apiVersion: v1\nkind: List\nitems: [1]", "f.yaml:3:9: is not a Kubernetes object"),
+        ("apiVersion: v1\nkind: List\nitems: {a: b}", "f.yaml:3:1: is not a list"),
         *(
             (
                 f"apiVersion: v1\nkind: List\nitems: [{{apiVersion: {version}, kind: {kind}}}]",

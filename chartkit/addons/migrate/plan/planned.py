@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import chain
+from pathlib import Path
 from typing import TextIO
 
 from chartkit.addons.migrate.conversion import RuleOutcome
@@ -16,8 +17,11 @@ from chartkit.addons.migrate.files.texts import MigratedObject
 from chartkit.addons.migrate.options import ConversionOptions
 from chartkit.addons.migrate.plan.inventory import read_inventory, without_copies
 from chartkit.addons.migrate.plan.origin import Origin
+from chartkit.documents.unread import is_unread
+from chartkit.errors import InputError
 from chartkit.model import Diagnostic
 from chartkit.scan.inputs import Note
+from chartkit.scan.inputs.folders import unread_below
 
 
 class Convertibility(StrEnum):
@@ -94,7 +98,16 @@ def make_plan(options: ConversionOptions, stdin: TextIO, note: Note, progress: P
     tests = test_files(options.inventory.paths)
     given = given_objects(options, inventory, stdin, note)
     migrated = migrator_of(options, inventory, given, tests).all(inventory.objects, progress)
-    return Plan(migrated, inventory.findings, inventory.unread, options.prove, inventory.notes)
+    unread, notes = list(inventory.unread), list(inventory.notes)
+    folders = [Path(path) for path in options.inventory.paths if Path(path).is_dir()]
+    for row in chain.from_iterable(map(unread_below, folders)):
+        hint = (row.hint or "").replace("| chartkit scan -", "| chartkit migrate plan -")
+        if is_unread(row):
+            unread.append(str(InputError(row.message, row.location, hint)))
+        else:
+            notes.append(replace(row, hint=hint))
+            note(notes[-1])
+    return Plan(migrated, inventory.findings, unread, options.prove, notes)
 
 
 def _by_type(planned: MigratedObject) -> Iterator[tuple[str, list[RuleOutcome]]]:

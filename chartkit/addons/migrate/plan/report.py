@@ -137,7 +137,7 @@ def _sentence(plan: Plan) -> str:
     count = len(plan.objects)
     if count:
         return f"{chart} will refuse the upgrade: {count} object{'' if count == 1 else 's'}"
-    if plan.unread or plan.faults:
+    if plan.unread or plan.faults or plan.notes:
         return f"{chart}: no object found that it refuses, in what could be read"
     return f"{chart} will not refuse the upgrade: no object of kyverno.io that it removes"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -27,6 +28,7 @@ from chartkit.helm.kustomize.build import build
 from chartkit.helm.kustomize.kustomization import Tree
 from chartkit.library import upstream
 from chartkit.model import Diagnostic, Location, Resource, mapping_at
+from chartkit.report.text.layout import grouped
 from chartkit.scan.inputs import (
     STDIN,
     ChartOptions,
@@ -36,7 +38,7 @@ from chartkit.scan.inputs import (
     is_object,
     matching,
 )
-from chartkit.scan.inputs.folders import render_inputs, unread_file, walk
+from chartkit.scan.inputs.folders import render_inputs, unread_file, unread_files, walk
 from chartkit.values.lint.folders import engine_keys
 from chartkit.wording import abridged
 
@@ -122,13 +124,20 @@ class FileReader:
             self.estate.workloads.append(path)
 
     def _folder(self, folder: Path) -> int:
-        files = list(walk(folder, self._unread, exclusion(folder, self.exclude)))
+        excludes = exclusion(folder, self.exclude)
+        files = list(walk(folder, self._unread, excludes))
         tree = Tree.of(folder, files)
         every = (*files, *tree.others())
         count = sum(self._below(path, is_built=tree.takes(path)) for path in every)
-        built, unread = build(tree)
-        for diagnostic in unread:
+        built, rows = build(tree)
+        for diagnostic in filter(is_unread, rows):
             self._unread(diagnostic)
+        notes = [*unread_files(folder, excludes), *itertools.filterfalse(is_unread, rows)]
+        for note in grouped(notes, more="chartkit scan --detailed"):
+            subject = f"path {note.location.file}" if note.location else ""
+            hint = (note.hint or "").replace("| chartkit scan -", "| chartkit adopt -")
+            row = Row(Outcome.NOTE, subject, note.message, note.location, hint)
+            self.estate.rows.append(row)
         sorter = Sorter(self.estate)
         for resource in built:
             sorter.add(Piece(resource))

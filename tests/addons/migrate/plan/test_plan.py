@@ -187,6 +187,22 @@ def test_the_plan_says_what_policies_does(tmp_path: Path) -> None:
     } == {"never": [Convertibility.BY_HAND], "team": [Convertibility.CONVERTS]}
 
 
+def test_what_is_not_read_below_a_folder_is_no_all_clear(tmp_path: Path) -> None:
+    (tmp_path / "pod.yaml").write_text("apiVersion: v1\nkind: Pod\nmetadata: {name: a}\n")
+    assert "will not refuse" in in_format(report(_plan_of(tmp_path)), "text")
+    (tmp_path / "main.jsonnet").write_text("{}\n")
+    plan = _plan_of(tmp_path)
+    [note] = plan.notes
+    assert (plan.exit_code, note.message) == (0, "is Jsonnet and is not read")
+    assert note.hint == "jsonnet FILE | chartkit migrate plan -"
+    assert "in what could be read" in in_format(report(plan), "text")
+    (tmp_path / "kustomization.yaml").write_text("resources: [pod.yaml, 'https://a.example/b']\n")
+    plan = _plan_of(tmp_path)
+    [remote] = plan.unread
+    assert "kustomization.yaml:1:23: 'https://a.example/b' is elsewhere" in remote
+    assert plan.exit_code == 1
+
+
 def test_a_plan_without_proofs_says_so(tmp_path: Path) -> None:
     (tmp_path / "p.yaml").write_text(_POLICY.replace("KEY", '"yes"'))
     plan = _plan_of(tmp_path)

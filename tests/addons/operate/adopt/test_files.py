@@ -178,9 +178,12 @@ def test_files_that_cannot_be_read_are_rows_and_everything_else_is_taken(team: T
         legacy__config="a: [\n",
         legacy__notes="a: b\n",
         legacy__more="- a\n",
+        legacy__part__kustomization="kind: Component\nresources: [pod.yaml]\n",
+        legacy__part__pod="apiVersion: v1\nkind: Pod\nmetadata: {name: a}\n",
         legacy__chart__templates__c="{{ fail }}\n",
         **charted,
     )
+    (team.folder / "legacy/main.jsonnet").write_text("{}\n")
     code, body = team.adopt("legacy", *VERSIONS, "--dry-run")
     unread = {row["location"] for row in body["rows"] if row["outcome"] == "unread"}
     assert code == 2
@@ -192,6 +195,9 @@ def test_files_that_cannot_be_read_are_rows_and_everything_else_is_taken(team: T
     assert body["summary"]["unread"] == 3
     [message] = [text for subject, text in team.rows(body, "note") if subject == "2 files"]
     assert message.endswith("chart: legacy/config.yaml, legacy/notes.yaml")
+    notes = dict(team.rows(body, "note"))
+    assert notes["path legacy/main.jsonnet"] == "is Jsonnet and is not read"
+    assert notes["path legacy/part/kustomization.yaml"].startswith("is a component that no")
     assert "policies/require-team/require-team.yaml" in body["files"]
 
 

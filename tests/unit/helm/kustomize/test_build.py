@@ -87,7 +87,7 @@ def test_one_failing_build_is_a_row_and_the_others_are_built(tree: Write) -> Non
     assert sorted(each.name for each in found if each.kind == "Pod") == ["prd-web", "r-web"]
     assert sorted(str(each.location) for each in rows) == [
         "broken/kustomization.yaml",
-        "circle/kustomization.yaml",
+        "circle/kustomization.yaml:2:13",
         "closed/kustomization.yaml:2:14",
         "needing/kustomization.yaml",
         "remote/kustomization.yaml:2:22",

@@ -30,7 +30,10 @@ def test_roots_are_what_nothing_else_refers_to(tree: Write) -> None:
         }
     )
     assert _relative(found.builds) == ["overlays/dev", "overlays/prd"]
-    assert not found.rows
+    [unused] = found.rows
+    assert str(unused).startswith(
+        "unused/kustomization.yaml: note scan-input: is a component that no kustomization here"
+    )
     assert not found.plain
     left = {"flux/kustomization.yaml", "other/pod.yaml"}
     everything = {os.path.relpath(each) for each in Path().rglob("*.y*ml")}
@@ -53,6 +56,11 @@ def test_what_changes_nothing_is_not_built(tree: Write) -> None:
     assert _relative(found.plain) == ["more/pod.yaml", "pod.yaml"]
     assert "pod.yaml" not in _relative(found.taken)
     assert "changed/pod.yaml" in _relative(found.taken)
+
+
+@pytest.mark.parametrize("text", ["resources: x", "bases: {a: b}", "resources: [1, pod.yaml]"])
+def test_lists_of_another_type_are_left_to_kustomize(tree: Write, text: str) -> None:
+    assert _relative(tree({"kustomization.yaml": text, "pod.yaml": POD}).builds) == ["."]
 
 
 def test_what_the_user_leaves_out_is_not_read(tree: Write) -> None:
@@ -114,7 +122,9 @@ def test_circles_are_left_to_kustomize(tree: Write) -> None:
             ":2:3: the plugin 'Inline' is not run",
         ),
         ("openapi: {path: 'http://x/y'}\n", ":1:11: 'http://x/y' is elsewhere"),
+        ("resources: [pod.yaml, .]\n", ":1:23: '.' is the kustomization's own folder"),
         ("[]\n", ": must be one mapping"),
+        ("\0\n", ": is not text"),
         ("resources: [\n", ""),
     ],
 )

@@ -192,6 +192,7 @@ def _found(definition: Body, objects: list[Body]) -> list[list[str]]:
     return found
 
 
+@pytest.mark.slow
 def test_custom_resources_are_judged_as_by_kubernetes(judge: Path) -> None:
     """The same errors, in the same words but for alternatives."""
     definition = definition_of(parse_yaml(SCHEMA))
@@ -296,6 +297,7 @@ _TEXTS = (
 )
 
 
+@pytest.mark.slow
 def test_formats_are_those_of_kubernetes(judge: Path) -> None:
     """Every format takes and refuses the same texts."""
     names = [*TESTS, "date-time", "k8s-short-name", "k8s-long-name", "unknown"]

@@ -129,6 +129,7 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return build_judge(tmp_path_factory.mktemp("judge"))
 
 
+@pytest.mark.slow
 def test_kubernetes_passes_them(program: Path) -> None:
     wrong = [_misspelt(place, field) for place, field in _MISSPELT]
     answer = judge(program, list(definitions().values()), [_POLICY, *wrong])
@@ -182,6 +183,7 @@ def _misspelt(place: str, field: str) -> Body:
     return body
 
 
+@pytest.mark.slow
 def test_the_judge_refuses_a_schema_that_is_not_structural(program: Path) -> None:
     broken = copy.deepcopy(definitions()["policies.kyverno.io"])
     schema = broken["spec"]["versions"][0]["schema"]["openAPIV3Schema"]

@@ -21,6 +21,8 @@ from tests.unit.render.gitops.test_deployers import documents, written
 ARGO_CD = "github.com/argoproj/argo-cd/v3@v3.6.1"
 HELMFILE = "github.com/helmfile/helmfile@v1.8.0"
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def program(tmp_path_factory: pytest.TempPathFactory) -> Path:

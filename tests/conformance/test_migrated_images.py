@@ -44,6 +44,7 @@ def _agrees(folder: Path, case: Case, conversion: Conversion, *options: str) -> 
     return before == _refuses(folder, case.pod, conversion.documents, *options)
 
 
+@pytest.mark.slow
 def test_signed_images_are_admitted_as_before(signed: Signed, tmp_path: Path) -> None:
     conversions = {case.name: (case, convert(Resource(case.policy))) for case in cases(signed)}
     complete = {name: pair for name, pair in conversions.items() if pair[1].complete}

@@ -16,12 +16,7 @@ from tests.data import beside
 _TEXTS = beside(__file__)
 
 ROOT = Path(chartkit.__file__).parent
-_POD = """\
-apiVersion: v1
-kind: Pod
-metadata: {name: a}
-spec: {containers: [{name: c, image: registry.example/app:1}]}
-"""
+_POD = _TEXTS["pod"]
 _SIGNED = _TEXTS["signed"]
 _LABELLED = _TEXTS["labelled"]
 

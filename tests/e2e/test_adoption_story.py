@@ -17,13 +17,7 @@ from tests.e2e.command import Done, chartkit
 _TEXTS = beside(__file__)
 _POLICIES = _TEXTS["policies"]
 _EXCEPTIONS = _TEXTS["exceptions"]
-_VALUES = """\
-# Of Kyverno's chart 3.3.
-admissionController:
-  replicas: 3
-features:
-  policyExceptions: {enabled: true, namespace: "*"}
-"""
+_VALUES = _TEXTS["values"]
 _DEPLOYMENT = _TEXTS["deployment"]
 
 

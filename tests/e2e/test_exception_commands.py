@@ -18,13 +18,7 @@ _TEXTS = beside(__file__)
 
 _SOON = datetime.now(UTC).date() + timedelta(days=20)
 _PAGE = "how-to/exceptions.md"
-POD = """\
-apiVersion: v1
-kind: Pod
-metadata: {name: NAME, namespace: shop}
-spec:
-  containers: [{name: a, image: "nginx:latest"}]
-"""
+POD = _TEXTS["pod"]
 EXCEPTION = _TEXTS["exception"]
 IN_CEL = _TEXTS["in-cel"]
 

@@ -5,30 +5,13 @@ from pathlib import Path
 
 import pytest
 
+from tests.data import beside
 from tests.e2e.command import chartkit
 
-POD = """\
-apiVersion: v1
-kind: Pod
-metadata: {name: shop}
-spec:
-  containers: [{name: shop, image: shop}]
-"""
+_TEXTS = beside(__file__)
 
-MUTATES = """\
-apiVersion: kyverno.io/v1
-kind: ClusterPolicy
-metadata: {name: pull}
-spec:
-  rules:
-    - name: if-not-present
-      match: {any: [{resources: {kinds: [Pod]}}]}
-      mutate:
-        patchStrategicMerge:
-          spec:
-            containers:
-              - {(imagePullPolicy): Always, name: shop, imagePullPolicy: IfNotPresent}
-"""
+POD = _TEXTS["pod"]
+MUTATES = _TEXTS["mutates"]
 
 
 @pytest.fixture

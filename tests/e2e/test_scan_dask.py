@@ -16,13 +16,7 @@ from tests.e2e.command import PROGRAM, chartkit
 _TEXTS = beside(__file__)
 POLICY = _TEXTS["policy"]
 EXCEPTION = _TEXTS["exception"]
-POD = """\
----
-apiVersion: v1
-kind: Pod
-metadata: {name: p%s, namespace: gold, annotations: {padding: %s}}
-spec: {containers: [{name: c, image: nginx}]}
-"""
+POD = _TEXTS["pod"]
 NAMESPACE = "---\n{apiVersion: v1, kind: Namespace, metadata: {name: gold, labels: {tier: gold}}}\n"
 
 

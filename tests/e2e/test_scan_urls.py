@@ -12,9 +12,12 @@ from typing import Any
 import pytest
 
 from chartkit.report.outputs import parse_all
+from tests.data import beside
 from tests.e2e.command import Done, chartkit
 from tests.e2e.test_scan import DEPLOYMENT, REQUIRE_LABELS
 from tests.git_server import Served, repository, serving
+
+_TEXTS = beside(__file__)
 
 
 @pytest.fixture
@@ -190,14 +193,7 @@ def test_errors_of_repositories_over_ssh(tmp_path: Path) -> None:
         assert said in done.err
 
 
-EXCEPTION = """\
-apiVersion: kyverno.io/v2
-kind: PolicyException
-metadata: {name: nginx, namespace: default}
-spec:
-  exceptions: [{policyName: require-labels, ruleNames: [check-team, autogen-check-team]}]
-  match: {any: [{resources: {kinds: [Deployment]}}]}
-"""
+EXCEPTION = _TEXTS["exception"]
 
 
 def test_exceptions_by_url(server: Served, tmp_path: Path) -> None:
@@ -291,15 +287,7 @@ def test_a_repository_that_is_none_and_a_ref_that_is_none(server: Served, tmp_pa
         assert said in done.err
 
 
-_TEST = """\
-apiVersion: cli.kyverno.io/v1alpha1
-kind: Test
-metadata: {name: labels}
-policies: [policy.yaml]
-resources: [deployment.yaml]
-results:
-- {policy: require-labels, rule: check-team, kind: Deployment, resources: [nginx], result: RESULT}
-"""
+_TEST = _TEXTS["test"]
 
 
 def _tests(result: str) -> dict[str, str]:
@@ -343,23 +331,8 @@ def test_a_library_is_vendored_from_a_repository(server: Served, tmp_path: Path)
     assert (tmp_path / "vendor" / "library" / "best" / "require" / "require.yaml").exists()
 
 
-POLICY = """\
-apiVersion: kyverno.io/v1
-kind: ClusterPolicy
-metadata: {name: team}
-spec:
-  rules:
-  - name: label
-    match: {any: [{resources: {kinds: [Pod]}}]}
-    validate: {message: a team is needed, pattern: {metadata: {labels: {team: "?*"}}}}
-"""
-POD = """\
----
-apiVersion: v1
-kind: Pod
-metadata: {name: p%s, annotations: {padding: %s}}
-spec: {containers: [{name: c, image: nginx}]}
-"""
+POLICY = _TEXTS["policy"]
+POD = _TEXTS["pod"]
 KEYS = {
     "AWS_ACCESS_KEY_ID": "key",
     "AWS_SECRET_ACCESS_KEY": "secret",

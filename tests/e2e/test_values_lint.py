@@ -162,12 +162,7 @@ def test_files_are_checked_each_by_itself_or_as_layers(tmp_path: Path) -> None:
 
 UMBRELLA = "name: platform\nversion: 1.0.0\ndependencies: [{name: kyverno, alias: engine}]\n"
 RELEASE = _TEXTS["release"]
-MORE = """\
-apiVersion: v1
-kind: ConfigMap
-metadata: {name: more, namespace: kyverno}
-data: {values.yaml: "admissionController: {replicaz: 1}"}
-"""
+MORE = _TEXTS["more"]
 APPLICATION = _TEXTS["application"]
 FILES = {
     "umbrella/Chart.yaml": UMBRELLA,

@@ -10,6 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.data import beside
+
+_TEXTS = beside(__file__)
+
 _RUN = """
 import json, sys
 commands, absent = json.loads(sys.argv[1])
@@ -25,26 +29,8 @@ for command in commands:
         code = error.code or 0
     print("\\x1e", code, flush=True)
 """
-_POD = """\
-apiVersion: v1
-kind: Pod
-metadata: {name: web}
-spec:
-  containers: [{name: web, image: nginx}]
-"""
-_SIGNED = """\
-apiVersion: kyverno.io/v1
-kind: ClusterPolicy
-metadata: {name: signed}
-spec:
-  rules:
-    - name: signature
-      match: {any: [{resources: {kinds: [Pod]}}]}
-      verifyImages:
-        - imageReferences: ["*"]
-          mutateDigest: false
-          attestors: [{entries: [{keys: {publicKeys: "k8s://a/b"}}]}]
-"""
+_POD = _TEXTS["pod"]
+_SIGNED = _TEXTS["signed"]
 _NEEDED = re.compile(r"[\w.-]+")
 
 

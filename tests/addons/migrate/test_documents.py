@@ -10,27 +10,12 @@ from chartkit.addons.migrate.convert import Batch
 from chartkit.api import Manifests, Verdict, load, migrate
 from chartkit.model import Resource
 from tests.api_page import run
+from tests.data import beside
 
-POLICY = """\
-# Who pays for it?
-apiVersion: kyverno.io/v1
-kind: ClusterPolicy
-metadata: {name: team}
-spec:
-  rules:
-    - name: team
-      match: {any: [{resources: {kinds: [ConfigMap]}}]}
-      validate:
-        failureAction: Enforce
-        message: needs a team
-        pattern: {metadata: {labels: {team: "?*"}}}
-"""
-SIGNED = """\
-    - name: signed
-      match: {any: [{resources: {kinds: [ConfigMap]}}]}
-      validate:
-        manifests: {attestors: [{entries: [{keys: {publicKeys: "k8s://a/b"}}]}]}
-"""
+_TEXTS = beside(__file__)
+
+POLICY = _TEXTS["policy"]
+SIGNED = _TEXTS["signed"]
 
 
 @pytest.mark.slow

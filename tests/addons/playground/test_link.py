@@ -23,12 +23,7 @@ _TEXTS = beside(__file__)
 PAGE = "https://policies.example/playground/"
 POLICY = _TEXTS["policy"]
 POD = _TEXTS["pod"]
-SECRET = """\
-apiVersion: v1
-kind: "Secret"
-metadata: {name: password}
-data: {a: aGlkZGVu}
-"""
+SECRET = _TEXTS["secret"]
 
 
 def carried(link: str) -> Any:

@@ -20,13 +20,7 @@ _ROOT = Path(__file__).parents[3]
 _CODE = re.compile(r"`[^`\n]*`")
 _LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 _HOSTILE = _TEXTS["hostile"]
-_BAD = """\
-apiVersion: v1
-kind: Pod
-metadata:
-  name: other
-  annotations: {note: "```"}
-"""
+_BAD = _TEXTS["bad"]
 _PAGE = f"""\
 {MARK}# Mind \\| the &lt;gap&gt; \\*now\\*
 

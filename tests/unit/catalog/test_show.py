@@ -6,36 +6,15 @@ from chartkit.catalog.entries import read_index
 from chartkit.catalog.model import Entry
 from chartkit.catalog.show import details, report
 from tests.command_reports import in_format
+from tests.data import beside
 from tests.unit.catalog.library_files import CEL_POLICY, write_plain
 from tests.unit.project.project_files import write_policy
 
-_PARAMETERS = """\
-remediation: Name it good.
-counterpart: [name-it]
-sharedParameters: [level]
-parameters:
-  minimum: {type: integer, default: 2, description: How many.}
-"""
-_MAKES = """\
-apiVersion: kyverno.io/v1
-kind: ClusterPolicy
-metadata: {{name: {name}}}
-spec:
-  rules:
-    - name: r
-      match: {{any: [{{resources: {{kinds: [Namespace]}}}}]}}
-      context:
-        - {{name: a, configMap: {{namespace: rules, name: teams}}}}
-        - {{name: b, globalReference: {{name: nodes}}}}
-        - {{name: c, apiCall: {{urlPath: '/api/v1/{{{{ what }}}}'}}}}
-      generate: {{apiVersion: v1, kind: Secret, name: n, namespace: m, data: {{}}}}
-"""
-_MUTATES = """\
-apiVersion: kyverno.io/v1
-kind: ClusterPolicy
-metadata: {{name: {name}}}
-spec: {{rules: [{{name: r, mutate: {{}}}}]}}
-"""
+_TEXTS = beside(__file__)
+
+_PARAMETERS = _TEXTS["parameters"]
+_MAKES = _TEXTS["makes"]
+_MUTATES = _TEXTS["mutates"]
 
 
 def _only(root: Path) -> Entry:

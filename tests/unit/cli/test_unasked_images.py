@@ -6,26 +6,12 @@ import pytest
 from click.testing import CliRunner
 
 from chartkit.cli.scan import scan
+from tests.data import beside
 
-POLICY = """\
-apiVersion: kyverno.io/v1
-kind: ClusterPolicy
-metadata: {name: signed}
-spec:
-  rules:
-    - name: check
-      match: {any: [{resources: {kinds: [Pod]}}]}
-      verifyImages:
-        - imageReferences: ["%s"]
-          failureAction: Enforce
-          attestors: [{entries: [{keys: {publicKeys: "k8s://a/b"}}]}]
-"""
-POD = """\
-apiVersion: v1
-kind: Pod
-metadata: {name: pod}
-spec: {containers: [{name: a, image: "nginx:1"}]}
-"""
+_TEXTS = beside(__file__)
+
+POLICY = _TEXTS["policy"]
+POD = _TEXTS["pod"]
 
 
 @pytest.mark.parametrize(("images", "is_said"), [("*", True), ("example.com/*", False)])

@@ -142,11 +142,7 @@ def test_mistakes(
     assert message in run(capsys, *arguments, "-p", "p.yaml", code=2)
 
 
-PROJECT = """\
-environments:
-  dev: {kubernetes: "1.34", kyverno: "1.18"}
-  prd: {kubernetes: "1.34", kyverno: "1.18"}
-"""
+PROJECT = _TEXTS["project"]
 
 
 def test_a_project_of_several_environments(

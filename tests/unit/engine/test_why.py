@@ -14,20 +14,10 @@ from tests.data import beside
 
 _TEXTS = beside(__file__)
 POD = _TEXTS["pod"]
-DEPLOYMENT = """
-apiVersion: apps/v1
-kind: Deployment
-metadata: {name: web, namespace: shop}
-spec: {template: {spec: {hostNetwork: true, containers: [{name: main, image: "nginx:latest"}]}}}
-"""
+DEPLOYMENT = _TEXTS["deployment"]
 HEAD = _TEXTS["head"]
 ANY = "      match: {any: [{resources: {kinds: [Pod]}}]}\n"
-NO_HOST = """      validate:
-        message: m
-        pattern:
-          spec:
-            =(hostNetwork): false
-"""
+NO_HOST = _TEXTS["no-host"]
 
 
 def only(text: str) -> Resource:
@@ -230,13 +220,7 @@ def test_why_there_is_no_form(text: str, cause: str, line: str) -> None:
     assert str(one.decision.location).startswith(line)
 
 
-PRECONDITIONS = """      preconditions:
-        all:
-          - {key: "{{ request.operation }}", operator: Equals, value: CREATE}
-          - key: "{{ request.object.metadata.labels.app }}"
-            operator: In
-            value: [api, db]
-"""
+PRECONDITIONS = _TEXTS["preconditions"]
 
 
 def test_both_sides_of_a_precondition() -> None:

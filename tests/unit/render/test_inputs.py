@@ -264,13 +264,7 @@ print(json.dumps({
 """
 
 
-_OTHER = """\
-  qa:
-    kyverno: "1.19"
-    kubernetes: "1.34"
-    engine: false
-    workloads: [more.yaml]
-"""
+_OTHER = _TEXTS["other"]
 
 
 @pytest.mark.slow

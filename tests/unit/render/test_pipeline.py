@@ -20,13 +20,7 @@ from tests.data import beside
 
 _TEXTS = beside(__file__)
 PROFILE = _TEXTS["profile"]
-POD = """\
-apiVersion: v1
-kind: Pod
-metadata: {name: pod, namespace: default}
-spec:
-  containers: [{name: c, image: "nginx:latest"}]
-"""
+POD = _TEXTS["pod"]
 
 
 def project(folder: Path, environment: str, rest: str = "") -> Path:

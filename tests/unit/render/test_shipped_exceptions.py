@@ -14,13 +14,7 @@ from tests.unit.render.test_pipeline import PROFILE, rows
 
 _TEXTS = beside(__file__)
 
-TEXT = """\
-profiles: [./small.yaml]
-policyType: FORM
-defaults: {kyverno: "1.19", kubernetes: "1.34", engine: false}
-environments:
-  prd: {action: Enforce, exceptions: [exceptions], workloads: [pod.yaml]}
-"""
+TEXT = _TEXTS["text"]
 LEGACY = _TEXTS["legacy"]
 IN_CEL = _TEXTS["in-cel"]
 POD = _TEXTS["pod"]

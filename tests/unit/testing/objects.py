@@ -6,20 +6,9 @@ from tests.data import beside
 
 _TEXTS = beside(__file__)
 POLICIES = _TEXTS["policies"]
-OBJECTS = """\
-apiVersion: v1
-kind: Pod
-metadata: {name: bad, namespace: shop}
-spec: {containers: [{name: a, image: b}]}
-"""
+OBJECTS = _TEXTS["objects"]
 PATCHED = _TEXTS["patched"]
-ROWS = """\
-policies: [policies.yaml]
-resources: [objects.yaml]
-results:
-- {policy: require-owner, rule: owner, kind: Pod, resources: [bad], result: fail}
-- {policy: add-label, rule: add, kind: Pod, result: pass, patchedResources: patched.yaml}
-"""
+ROWS = _TEXTS["rows"]
 
 
 def write_test(folder: Path, assertions: str = "", rows: str = ROWS, name: str = "owners") -> Path:

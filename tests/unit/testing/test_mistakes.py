@@ -10,12 +10,7 @@ from tests.data import beside
 _TEXTS = beside(__file__)
 TEST = _TEXTS["test"]
 POLICY = _TEXTS["policy"]
-OBJECTS = """\
-apiVersion: v1
-kind: Pod
-metadata: {name: bad, namespace: shop}
-spec: {containers: [{name: a, image: b}]}
-"""
+OBJECTS = _TEXTS["objects"]
 EVERY = "there is no object 'bda' among the resources: every object is compared in its place"
 RIGHT = {"POLICY": "require-owner", "RULE": "owner", "RESULT": "fail", "RESOURCES": "bad"}
 

@@ -22,19 +22,8 @@ _RULE = """\
         message: A Pod needs the label {label}.
         pattern: {{metadata: {{labels: {{{label}: "?*"}}}}}}
 """
-_HARD = """\
-    - name: hard
-      match: {any: [{resources: {kinds: [Pod]}}]}
-      preconditions: {all: [{key: "{{ nosuch(@) }}", operator: Equals, value: 1}]}
-      validate: {pattern: {spec: {a: b}}}
-"""
-_HEAD = """\
-apiVersion: kyverno.io/v1
-kind: ClusterPolicy
-metadata: {name: labels}
-spec:
-  rules:
-"""
+_HARD = _TEXTS["hard"]
+_HEAD = _TEXTS["head"]
 _POD = _TEXTS["pod"]
 _TEST = _TEXTS["test"]
 
@@ -217,11 +206,7 @@ def test_a_test_runs_twice_whatever_fails(tmp_path: Path, monkeypatch: pytest.Mo
     assert len(runs) == 2
 
 
-_LABELS = """\
-    - name: label
-      match: {any: [{resources: {kinds: [Pod]}}]}
-      mutate: {patchStrategicMerge: {metadata: {labels: {+(team): a}}}}
-"""
+_LABELS = _TEXTS["labels"]
 
 
 @pytest.mark.parametrize(
@@ -243,12 +228,7 @@ def test_results_go_to_policies_about_their_kind(
     assert [each["policy"] for each in yaml.safe_load(test.after)["results"]] == policies
 
 
-_GENERATE = """\
-    - name: {name}
-      match: {{any: [{{resources: {{kinds: [Pod]}}}}]}}
-      generate:
-        {{apiVersion: v1, kind: ConfigMap, name: {name}, namespace: a, data: {{data: {{a: b}}}}}}
-"""
+_GENERATE = _TEXTS["generate"]
 
 
 def test_a_generated_object_that_another_rule_made_is_named(tmp_path: Path) -> None:

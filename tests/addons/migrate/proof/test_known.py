@@ -99,11 +99,7 @@ def _proof(rule: str, kind: str, *, named: bool) -> tuple[Proof, set[str]]:
     return prove(old, forms, options=options), changes
 
 
-_PLAIN = """
-      mutate:
-        patchesJson6902: |-
-          - {op: add, path: /data/team, value: {{request.object.data.owner}}}
-"""
+_PLAIN = _TEXTS["plain"]
 _AMONG_TEXTS = (
     _DENY
     + """

@@ -5,28 +5,13 @@ from pathlib import Path
 import pytest
 
 from tests.addons.satisfy.fix.runs import fix, written
+from tests.data import beside
+
+_TEXTS = beside(__file__)
 
 CHART = "apiVersion: v2\nname: web\nversion: 1.0.0\n"
-POD = """\
-apiVersion: v1
-kind: Pod
-metadata:
-  name: web
-spec:
-  hostNetwork: {{ .Values.host }}
-  containers:
-    - name: web
-      {{- with .Values.container.securityContext }}
-      securityContext:
-        {{- toYaml . | nindent 8 }}
-      {{- end }}
-"""
-VALUES = """\
-# whether the node's network is used
-host: true
-container:
-  securityContext: {}   # none
-"""
+POD = _TEXTS["pod"]
+VALUES = _TEXTS["values"]
 
 
 def chart(folder: Path, template: str = POD, values: str = VALUES, **more: str) -> Path:

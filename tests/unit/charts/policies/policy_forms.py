@@ -23,17 +23,8 @@ CLUSTER, VALIDATING, ADMISSION = FORMS = (
 MINE, PLAIN = "mine", "plain"
 POLICY = _TEXTS["policy"]
 CEL = _TEXTS["cel"]
-PARAMETERS = """\
-sharedParameters: [label]
-parameters:
-  own: {type: string, default: a, description: Its own.}
-"""
-_PROJECT = """\
-profiles: [own.yaml]
-library: [library]
-environments:
-  dev: {kyverno: "1.19", kubernetes: "1.34"}
-"""
+PARAMETERS = _TEXTS["parameters"]
+_PROJECT = _TEXTS["project"]
 _FOLDER = TemporaryDirectory()
 
 

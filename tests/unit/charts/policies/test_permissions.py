@@ -13,7 +13,10 @@ from chartkit.charts.rbac.requirements import Controller
 from chartkit.errors import ChartkitError
 from chartkit.helm.render import RenderedChart, dry_run, render_chart
 from chartkit.model import Body
+from tests.data import beside
 from tests.unit.project.project_files import write_policy, write_profile, write_project
+
+_TEXTS = beside(__file__)
 
 MATCH = "      match: {any: [{resources: {kinds: [%s]}}]}\n"
 HEAD = (
@@ -33,27 +36,10 @@ COPY = (
         clone: {namespace: default, name: copy}
 """
 )
-COPY_CEL = """\
-apiVersion: policies.kyverno.io/v1
-kind: GeneratingPolicy
-metadata: {name: copy}
-spec:
-  matchConstraints:
-    resourceRules:
-      - {apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [namespaces]}
-  variables:
-    - name: source
-      expression: resource.Get("v1", "secrets", "default", "copy")
-  generate:
-    - expression: generator.Apply(object.metadata.name, [variables.source])
-"""
+COPY_CEL = _TEXTS["copy-cel"]
 ROLES = HEAD % "roles" + MATCH % "Role" + "      validate: {message: No., deny: {}}\n"
 PODS = HEAD % "pods" + MATCH % "Pod" + "      validate: {message: No., deny: {}}\n"
-PARAMETERS = """\
-parameters:
-  version: {type: string, default: v1, description: The version.}
-  kind: {type: string, default: Secret, description: The kind.}
-"""
+PARAMETERS = _TEXTS["parameters"]
 
 
 @cache

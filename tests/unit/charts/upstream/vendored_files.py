@@ -14,12 +14,7 @@ _TEXTS = beside(__file__)
 PROJECT: Final = _TEXTS["project"]
 CONTROLLERS: Final = ("admission", "background", "cleanup", "reports")
 _DEPLOYMENTS: Final = _TEXTS["deployments"]
-_CONFIG_MAP: Final = """\
-apiVersion: v1
-kind: ConfigMap
-metadata: {name: NAME}
-data: {text: {{ .Values.text | quote }}}
-"""
+_CONFIG_MAP: Final = _TEXTS["config-map"]
 _POLICY: Final = _TEXTS["policy"]
 
 

@@ -12,11 +12,7 @@ from tests.unit.render.test_shipped_exceptions import LEGACY
 
 _TEXTS = beside(__file__)
 
-TEXT = """\
-profiles: [./small.yaml]
-environments:
-  qa: {kyverno: "1.19", kubernetes: "1.34", action: Enforce, ENGINE, SETTING}
-"""
+TEXT = _TEXTS["text"]
 PROFILES = PROFILE + "    disallow-host-ports: {}\n"
 
 
@@ -144,12 +140,7 @@ def _write_without_cel(folder: Path) -> None:
 
 
 POLICY = _TEXTS["policy"]
-BINDING = """\
-apiVersion: admissionregistration.k8s.io/v1
-kind: ValidatingAdmissionPolicyBinding
-metadata: {name: of-kubernetes}
-spec: {policyName: of-kubernetes, validationActions: [Deny]}
-"""
+BINDING = _TEXTS["binding"]
 REACHES = "actions of namespaces do not reach of-kubernetes: its bindings are elsewhere"
 
 

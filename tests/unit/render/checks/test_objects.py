@@ -10,13 +10,7 @@ from tests.data import beside
 
 _TEXTS = beside(__file__)
 
-PROJECT = """\
-profiles: [pss-baseline]
-environments:
-  old: {kyverno: "1.17", kubernetes: "1.33"}
-  new: {kyverno: "1.19", kubernetes: "1.35"}
-workloads: [apps]
-"""
+PROJECT = _TEXTS["project"]
 OBJECTS = _TEXTS["objects"]
 
 

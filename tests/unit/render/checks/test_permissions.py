@@ -12,11 +12,7 @@ from tests.unit.project.project_files import write_policy, write_profile
 
 _TEXTS = beside(__file__)
 MAKE = _TEXTS["make"]
-PARAMETERS = """\
-parameters:
-  version: {type: string, default: v1, description: The version.}
-  kind: {type: string, default: Secret, description: The kind.}
-"""
+PARAMETERS = _TEXTS["parameters"]
 READS = [
     "make reads ConfigMap rules/teams, which must be in the cluster",
     "make asks GlobalContextEntry nodes, which must be in the cluster",

@@ -11,22 +11,11 @@ from tests.data import beside
 
 _TEXTS = beside(__file__)
 
-POD = """\
-apiVersion: v1
-kind: Pod
-metadata: {name: pod, namespace: kube-system}
-spec:
-  containers: [{name: c, image: "nginx:latest"}]
-"""
+POD = _TEXTS["pod"]
 DEPLOYMENT = _TEXTS["deployment"]
 SYSTEM_ONLY = _TEXTS["system-only"]
 CEL_SYSTEM_ONLY = _TEXTS["cel-system-only"]
-OPEN = """
-config:
-  resourceFiltersExcludeNamespaces: [kube-system]
-  webhooks:
-    namespaceSelector: {matchExpressions: []}
-"""
+OPEN = _TEXTS["open"]
 
 
 def _project(folder: Path, policy: str = "disallow-latest-tag", more: str = "") -> Path:

@@ -9,13 +9,7 @@ from tests.data import beside
 
 _TEXTS = beside(__file__)
 APPLICATION = _TEXTS["application"]
-RELEASE = """\
-apiVersion: helm.toolkit.fluxcd.io/v2
-kind: HelmRelease
-metadata: {name: kyverno, namespace: kube-system}
-spec:
-  chart: {spec: {chart: kyverno, sourceRef: {kind: HelmRepository, name: kyverno}}}
-"""
+RELEASE = _TEXTS["release"]
 
 
 @pytest.mark.parametrize(

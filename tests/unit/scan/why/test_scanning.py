@@ -10,12 +10,7 @@ from tests.data import beside
 
 _TEXTS = beside(__file__)
 POLICY = _TEXTS["policy"]
-POD = """\
-apiVersion: v1
-kind: Pod
-metadata: {name: web, namespace: shop}
-spec: {hostNetwork: true}
-"""
+POD = _TEXTS["pod"]
 
 
 @pytest.fixture(autouse=True)

@@ -23,14 +23,7 @@ _TEXTS = beside(__file__)
 
 _POD = GroupVersionKind("", "v1", "Pod")
 _RULE = _TEXTS["rule"]
-
-_NO_NAMESPACES = """
-      validate:
-        message: "no"
-        pattern:
-          spec:
-            =(hostNetwork): "false"
-"""
+_NO_NAMESPACES = _TEXTS["no-namespaces"]
 
 
 def _leaves(rule: str, kinds: str = "[Pod]") -> list[Leaf]:

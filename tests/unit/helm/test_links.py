@@ -1,6 +1,8 @@
-"""Writers of a project's folders and links: none is written through that leads out of it."""
+"""What a chart's folder may hold: links stay within it, and files are files."""
 
+import io
 import os
+import tarfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -9,10 +11,16 @@ import pytest
 from chartkit.catalog.authoring.add import write_files, write_policy
 from chartkit.catalog.model import Kind
 from chartkit.charts.new_project import write_project
-from chartkit.errors import InputError
+from chartkit.errors import InputError, RenderError
+from chartkit.helm import chart_folder
+from chartkit.helm.chart_folder import IgnoreRules
+from chartkit.helm.model import ChartError
+from chartkit.helm.render import lint_chart, render_chart
+from chartkit.helm.staging import Stage
 from chartkit.network.downloads.lockfile import Lock, Origin, SourceKind, publish
 from chartkit.output import atomic_folder, write
 from chartkit.output.write import Tree
+from tests.unit.helm.conftest import Write
 
 _LOCK = Lock(Origin(SourceKind.FOLDER, "x", "", "0" * 64), {})
 
@@ -134,3 +142,210 @@ def test_a_link_for_a_generated_file_is_replaced(tmp_path: Path) -> None:
     _chart(tmp_path / "project")
     assert other.read_text() == "kept"
     assert (chart / "a.yaml").read_text() == "a"
+
+
+def refusal(chart: Path, tmp_path: Path) -> str:
+    copies = tmp_path / "copies"
+    copies.mkdir(exist_ok=True)
+    with pytest.raises(ChartError) as caught:
+        Stage(copies).staged(chart)
+    return f"{caught.value.file}: {caught.value.message}"
+
+
+def archive(files: dict[str, bytes], links: dict[str, str] | None = None) -> bytes:
+    made = io.BytesIO()
+    with tarfile.open(fileobj=made, mode="w:gz") as tar:
+        for name, content in files.items():
+            member = tarfile.TarInfo(name)
+            member.size = len(content)
+            tar.addfile(member, io.BytesIO(content))
+        for name, target in (links or {}).items():
+            member = tarfile.TarInfo(name)
+            member.type, member.linkname = tarfile.SYMTYPE, target
+            tar.addfile(member)
+    return made.getvalue()
+
+
+SUB = {
+    "sub/Chart.yaml": b"apiVersion: v2\nname: sub\nversion: 1.0.0\n",
+    "sub/templates/a.yaml": b"apiVersion: v1\nkind: Service\nmetadata: {name: s}\n",
+}
+
+
+@pytest.mark.parametrize(
+    ("link", "target"),
+    [
+        ("passwd", "/etc/passwd"),
+        ("etc", "/etc"),
+        ("templates/secret.yaml", "../../outside.yaml"),
+        ("charts/other", "../../other"),
+        ("Chart.lock", "../outside.yaml"),
+        ("a/b/c", "../../../outside.yaml"),
+        (".helmignore", "../outside.yaml"),
+        ("values.schema.json", "/dev/zero"),
+    ],
+)
+def test_links_that_lead_out_are_refused(
+    chart: Write, tmp_path: Path, link: str, target: str
+) -> None:
+    (tmp_path / "outside.yaml").write_text("a: secret\n")
+    (tmp_path / "other").mkdir()
+    folder = chart()
+    (folder / link).parent.mkdir(parents=True, exist_ok=True)
+    (folder / link).symlink_to(target)
+    found = refusal(folder, tmp_path)
+    assert found.startswith(f"{link}: is a link that leads out of the chart, to /")
+
+
+@pytest.mark.usefixtures("backend")
+def test_both_helms_refuse_a_link_with_its_place(chart: Write) -> None:
+    folder = chart({"templates/a.yaml": 'a: {{ .Files.Get "passwd" }}'})
+    (folder / "passwd").symlink_to("/etc/passwd")
+    for ask in (render_chart, lint_chart):
+        with pytest.raises(RenderError) as caught:
+            ask(folder)
+        assert str(caught.value.location) == str(folder / "passwd")
+
+
+@pytest.mark.usefixtures("backend")
+def test_links_that_stay_in_the_chart_are_followed(chart: Write) -> None:
+    folder = chart({"files/a.txt": "inside", "more/templates/x.txt": "y"})
+    (folder / "link.txt").symlink_to("files/a.txt")
+    (folder / "files2").symlink_to(folder / "files")
+    template = '{{ .Files.Get "link.txt" }}{{ .Files.Get "files2/a.txt" }}'
+    (folder / "templates" / "c.yaml").write_text(
+        f"apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: {template}}}\n"
+    )
+    names = {each.name for each in render_chart(folder).resources}
+    assert names == {"p", "insideinside"}
+
+
+def test_links_in_circles_end(chart: Write, tmp_path: Path) -> None:
+    folder = chart({"a/x": "", "b/x": ""})
+    (folder / "a" / "up").symlink_to("..")
+    assert refusal(folder, tmp_path) == "a/up: is a link that leads in a circle"
+    (folder / "a" / "up").unlink()
+    (folder / "a" / "b").symlink_to("../b")
+    (folder / "b" / "a").symlink_to("../a")
+    assert refusal(folder, tmp_path).endswith("is a link that leads in a circle")
+    (folder / "b" / "a").unlink()
+    (folder / "b" / "me").symlink_to("me")
+    assert "b/me: is a link that cannot be followed" in refusal(folder, tmp_path)
+
+
+def test_links_that_multiply_end(
+    chart: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(chart_folder, "MOST_FILES", 500)
+    folder = chart({"d0/x": ""})
+    for level in range(1, 30):
+        (folder / f"d{level}").mkdir()
+        for side in "ab":
+            (folder / f"d{level}" / side).symlink_to(f"../d{level - 1}")
+    assert refusal(folder, tmp_path) == ": has more than 500 files"
+
+
+def test_what_is_no_file_is_refused(chart: Write, tmp_path: Path) -> None:
+    folder = chart()
+    os.mkfifo(folder / "values.schema.json")
+    assert refusal(folder, tmp_path) == "values.schema.json: is neither a file nor a folder"
+
+
+def test_much_is_refused(chart: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(chart_folder, "MOST_BYTES", 1000)
+    assert "of files" in refusal(chart({"large": "x" * 1001}), tmp_path)
+
+
+def test_what_is_ignored_may_lead_anywhere(chart: Write) -> None:
+    folder = chart({".helmignore": "node_modules/\n*.secret\n"})
+    (folder / "node_modules").symlink_to("/etc")
+    (folder / "a.secret").symlink_to("/etc/passwd")
+    (folder / "b.secret").symlink_to("nowhere")
+    assert [each.name for each in render_chart(folder).resources] == ["p"]
+
+
+@pytest.mark.usefixtures("backend")
+def test_packed_subcharts_are_rendered(chart: Write) -> None:
+    inner = archive({**SUB, "sub/crds/c.yaml": b"apiVersion: v1\nkind: C\nmetadata: {name: c}\n"})
+    found = render_chart(chart({"charts/sub-1.0.0.tgz": inner}))
+    assert {each.kind for each in found.resources} == {"Pod", "Service"}
+    assert [str(each.location) for each in found.crds] == [f"{chart()}/charts/sub/crds/c.yaml:1"]
+
+
+@pytest.mark.parametrize("target", ["/etc/passwd", "../../passwd", "../other/x"])
+def test_links_in_archives_that_lead_out_are_refused(
+    chart: Write, tmp_path: Path, target: str
+) -> None:
+    content = archive(SUB, {"sub/link": target})
+    found = refusal(chart({"charts/sub.tgz": content}), tmp_path)
+    assert (
+        found
+        == f"charts/sub.tgz: holds the link 'sub/link', which leads out of the chart, to {target}"
+    )
+    packed = archive({**SUB, "sub/charts/in.tgz": content})
+    found = refusal(chart({"charts/sub.tgz": packed}), tmp_path)
+    assert found.startswith("charts/sub.tgz/charts/in.tgz: holds the link")
+
+
+def test_a_link_in_an_archive_that_stays_there_is_an_empty_file(chart: Write) -> None:
+    content = archive(SUB, {"sub/link": "templates/a.yaml"})
+    assert len(render_chart(chart({"charts/sub.tgz": content})).resources) == 2
+
+
+def test_an_archive_that_cannot_be_read(chart: Write, tmp_path: Path) -> None:
+    for content in (b"no archive", archive(SUB)[:60], archive({"x": b"1"})):
+        assert refusal(chart({"charts/sub.tgz": content}), tmp_path).startswith("charts/sub.tgz: ")
+
+
+def test_a_copy_is_made_anew_when_the_chart_changes(chart: Write) -> None:
+    folder = chart()
+    assert [each.name for each in render_chart(folder).resources] == ["p"]
+    text = (folder / "templates" / "pod.yaml").read_text()
+    (folder / "templates" / "pod.yaml").write_text(text.replace("name: p", "name: changed"))
+    assert [each.name for each in render_chart(folder).resources] == ["changed"]
+
+
+def test_links_that_stay_in_the_checkout_are_followed(chart: Write, tmp_path: Path) -> None:
+    (tmp_path / ".git").mkdir()
+    (tmp_path / ".git" / "config").write_text("url: secret\n")
+    for name, content in SUB.items():
+        file = tmp_path / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(content)
+    folder = chart()
+    (folder / "charts").mkdir(exist_ok=True)
+    (folder / "charts" / "sub").symlink_to(tmp_path / "sub")
+    assert {each.name for each in render_chart(folder).resources} >= {"s"}
+    (folder / "config").symlink_to(tmp_path / ".git" / "config")
+    assert refusal(folder, tmp_path).startswith("config: is a link that leads out of the chart")
+
+
+@pytest.mark.parametrize(
+    ("rules", "name", "folder", "expected"),
+    [
+        ("", "a.txt", False, False),
+        ("", "templates/.hidden", False, True),
+        ("*.txt", "a/b.txt", False, True),
+        ("*.txt", "a/b.txtx", False, False),
+        ("/a.txt", "a.txt", False, True),
+        ("/a.txt", "b/a.txt", False, False),
+        ("a/*.txt", "a/b.txt", False, True),
+        ("a/*.txt", "a/b/c.txt", False, False),
+        ("dir/", "dir", True, True),
+        ("dir/", "dir", False, False),
+        ("?.txt", "a.txt", False, True),
+        ("[a-c].txt", "b.txt", False, True),
+        ("[^a-c].txt", "b.txt", False, False),
+        ("\\*.txt", "a.txt", False, False),
+        ("\\*.txt", "*.txt", False, True),
+        ("# a.txt\n\n", "a.txt", False, False),
+        ("\ufeffa.txt", "a.txt", False, True),
+        ("!a.txt", "a.txt", False, False),
+        ("!a.txt", "b.txt", False, True),
+        ("!dir/", "a.txt", False, True),
+        ("a.txt\n**/b\n*.txt", "c.txt", False, False),
+        ("[\n*.txt", "c.txt", False, False),
+    ],
+)
+def test_ignore_rules(rules: str, name: str, folder: bool, expected: bool) -> None:
+    assert IgnoreRules(rules)(name, folder) is expected

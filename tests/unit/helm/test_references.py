@@ -10,7 +10,7 @@ from chartkit.helm.references import check_references
 from chartkit.helm.render import render_chart
 from chartkit.model import Json
 from tests.unit.helm.conftest import Write
-from tests.unit.helm.test_chart_folder import SUB, archive
+from tests.unit.helm.test_links import SUB, archive
 
 _OUT = "http://127.0.0.1:9/x"
 _DRAFT7 = "http://json-schema.org/draft-07/schema#"

@@ -1,13 +1,28 @@
-"""Which Kyverno a policy needs."""
+"""What of a policy depends on Kyverno's release: fields, literals in CEL, and autogen."""
 
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from chartkit.kyverno.policy_fields import OLDEST, as_json, fields, minimum_version
+from chartkit.kyverno.cel_literals import (
+    Call,
+    ObjectLiteral,
+    calls,
+    constants,
+    objects,
+    results,
+    tokens,
+)
+from chartkit.kyverno.policy_fields import (
+    OLDEST,
+    as_json,
+    extends_to_controllers,
+    fields,
+    minimum_version,
+)
 from chartkit.kyverno.versions import Version
-from chartkit.model import Body
+from chartkit.model import Body, Json
 
 
 def _policy(rule: Body | None = None, **spec: Any) -> Body:
@@ -82,3 +97,106 @@ def test_the_table_for_helm_has_false_values(keep: Callable[[Body], bool]) -> No
     rows = {".".join(row["path"]): row for row in as_json() if keep(row)}
     assert rows["emitWarning"]["since"] == 1013
     assert False in (rows["emitWarning"].get("default"), rows["emitWarning"].get("without"))
+
+
+PODS: Body = {"apiGroups": [""], "apiVersions": ["v1"], "resources": ["pods"]}
+WRONG: tuple[Json, ...] = (
+    *(None, 1, 1.5, True, "x", [], ["x"], [None], [[]], {}, {"a": None}, {"0": PODS}),
+)
+
+
+def _cel_autogen_policy(constraints: Json) -> Body:
+    return {"kind": "ValidatingPolicy", "spec": {"matchConstraints": constraints}}
+
+
+@pytest.mark.parametrize(
+    ("constraints", "extended"),
+    [
+        ({"resourceRules": [PODS]}, True),
+        ({"resourceRules": [{**PODS, "operations": ["CREATE"]}]}, True),
+        ({"resourceRules": [{**PODS, "resourceNames": ["a"]}]}, False),
+        ({"resourceRules": [{**PODS, "resources": ["pods", "services"]}]}, False),
+        ({"resourceRules": [PODS, PODS]}, False),
+        ({"resourceRules": [PODS], "objectSelector": {"matchLabels": {"a": "b"}}}, False),
+        ({"resourceRules": [PODS], "excludeResourceRules": [PODS]}, False),
+    ],
+)
+def test_policies_of_pods_alone(constraints: Body, extended: bool) -> None:
+    assert extends_to_controllers(_cel_autogen_policy(constraints)) is extended
+
+
+@pytest.mark.parametrize("wrong", WRONG, ids=str)
+def test_constraints_of_any_type(wrong: Json) -> None:
+    for constraints in (
+        wrong,
+        {"resourceRules": wrong},
+        {"resourceRules": [wrong]},
+        {"resourceRules": [{**PODS, "apiGroups": wrong}]},
+        {"resourceRules": [{**PODS, "resources": [wrong]}]},
+    ):
+        assert not extends_to_controllers(_cel_autogen_policy(constraints))
+
+
+GET = "resource.Get"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("resource.Get('v1', \"pods\", x, 'n')", [Call(("v1", "pods", None, "n"), True)]),
+        ('resource.Get(r\'v1\', """pods""")', [Call(("v1", "pods"), True)]),
+        ("resource . Get ( 'a', f('b', 'c') )", [Call(("a", None), True)]),
+        ("resource.Get('a', 'b').spec", [Call(("a", "b"), False)]),
+        ("resource.Get('a', 'b').items.map(x, x)", [Call(("a", "b"), True)]),
+        ("resource.Get(variables.v, variables.w)", [Call(("v1", None), True)]),
+        ("'resource.Get(1)' + \"x\" // resource.Get('a')", []),
+        ("my.resource.Get('a')", []),
+        ("resource.GetAll('a')", []),
+        ("resource.Get", []),
+        ("resource.Get('\\x41')", [Call((None,), True)]),
+        ("resource.Get('a', ('b'", [Call(("a", None), True)]),
+        ("resource.Get()", [Call((), True)]),
+    ],
+)
+def test_cel_literals_calls(text: str, expected: list[Call]) -> None:
+    assert list(calls(text, GET, {"v": "v1"})) == expected
+
+
+def test_objects_are_maps_with_metadata() -> None:
+    text = """[
+      {"apiVersion": dyn("v1"), "kind": variables.k, "metadata": dyn({"labels": {"kind": "no"}})},
+      {"kind": object.kind + "x", "metadata": {}},
+      {"kind": "Role", "apiVersion": "v1"},
+      {kind: "Pod", "metadata": {}}]"""
+    assert list(objects(text, {"k": "Secret"})) == [
+        ObjectLiteral("v1", "Secret"),
+        ObjectLiteral(None, None),
+    ]
+
+
+def test_unbalanced_text_ends() -> None:
+    assert list(objects("}}} {\"kind\": 'a', ))", {})) == []
+    assert list(objects("{'kind': ", {})) == []
+
+
+def test_variables_whose_values_are_taken_whole() -> None:
+    text = "f(variables.a, [variables.b], variables.c.items, variables.d.data, variables.e[0])"
+    assert results(text) == {"a", "b", "c"}
+
+
+def test_cel_literals_constants() -> None:
+    assert constants({"a": "'x'", "b": "1", "c": "'x' + 'y'"}) == {"a": "x"}
+
+
+def test_hostile_texts_take_no_time() -> None:
+    for text in (
+        "'" * 50_000,
+        '"' * 50_001,
+        "(" * 50_000,
+        "{'kind':" * 10_000,
+        "resource." * 9999,
+        "resource.Get(" * 9999,
+    ):
+        assert len(tokens(text)) <= len(text)
+        list(calls(text, GET, {}))
+        list(objects(text, {}))

@@ -1,15 +1,16 @@
-"""Policy folders: what is read from them, and what is wrong with them."""
+"""Policy folders: what is read from them, what is wrong with them, and where it is said."""
 
 from pathlib import Path
 
 import pytest
 
 from chartkit.bundled import library_dir, profiles_dir
-from chartkit.documents.reader import read_file
-from chartkit.errors import InputError
+from chartkit.documents.reader import Source, parse_yaml, read_file
+from chartkit.errors import InputError, RenderError
 from chartkit.kyverno.versions import Version
 from chartkit.library.policies import FolderPolicy, read_library, read_policy, upstream_library
 from chartkit.library.profiles import read_profile
+from chartkit.library.templating import placed, render_text, source_mistakes
 from tests.unit.project.project_files import write_policy
 
 _OWN = "parameters:\n  minimum: {type: integer, default: 2, description: How many.}\n"
@@ -234,3 +235,168 @@ def test_a_policy_at_the_root_of_a_library_needs_a_folder(tmp_path: Path) -> Non
     write_policy(tmp_path, "mine")
     with pytest.raises(InputError, match="needs a folder of its own"):
         read_library([tmp_path / "mine"])
+
+
+_RULE = """\
+  rules:
+  - name: r
+    match: {any: [{resources: {kinds: [Pod]}}]}
+    validate: {message: m, pattern: {metadata: {name: "?*"}}}
+"""
+_CEL = "apiVersion: policies.kyverno.io/v1\nkind: ValidatingPolicy\nmetadata: {name: p}\nspec:\n"
+_HEAD = "apiVersion: kyverno.io/v1\nkind: ClusterPolicy\nmetadata: {name: p}\nspec:\n"
+_METADATA = """\
+title: A title
+category: Own
+severity: medium
+subject: [Pod]
+description: Own.
+minimumKyverno: "1.9"
+control: {name: own, source: "https://example.com"}
+"""
+_TWICE = "the key 'name' stands here a second time"
+_CASES = {
+    "no mistake": (f"{_HEAD}  background: false\n{_RULE}", []),
+    "no boolean": (
+        f"{_HEAD}  background: maybe\n{_RULE}",
+        ["5:3: spec.background: must be true or false, and is 'maybe'"],
+    ),
+    "no boolean in CEL": (
+        f"{_CEL}  evaluation: {{background: {{enabled: 1}}}}\n",
+        ["5:29: spec.evaluation.background.enabled: must be true or false, and is 1"],
+    ),
+    "a key twice": (f"{_HEAD}{_RULE}    name: s\n", [f"9:5: {_TWICE}"]),
+    "a key with a slash twice": (
+        f"{_HEAD}{_RULE}".replace("name: p", "name: p, annotations: {a/b: x, a/b: y}"),
+        ["3:43: the key 'a/b' stands here a second time"],
+    ),
+}
+
+
+@pytest.mark.parametrize("own_format", [False, True])
+@pytest.mark.parametrize("name", _CASES)
+def test_mistakes_have_their_place(tmp_path: Path, name: str, own_format: bool) -> None:
+    text, expected = _CASES[name]
+    (tmp_path / "own/p").mkdir(parents=True)
+    (tmp_path / "own/p/policy.yaml").write_text(text)
+    if own_format:
+        (tmp_path / "own/p/metadata.yaml").write_text(_METADATA)
+        [policy] = read_library([tmp_path]).policies.values()
+        found = [*source_mistakes(policy)]
+    else:
+        [upstream] = upstream_library(tmp_path).find("own/p")
+        found = [*source_mistakes(upstream)]
+    shown = [
+        f"{each.location.line}:{each.location.column}: {each.message}"
+        for each in found
+        if each.location
+    ]
+    assert shown == expected
+
+
+def test_values_of_parameters_are_no_mistakes(tmp_path: Path) -> None:
+    (tmp_path / "own/p").mkdir(parents=True)
+    text = f'{_HEAD}  background: <%= parameter("b") %>\n{_RULE}'
+    (tmp_path / "own/p/policy.yaml").write_text(text)
+    (tmp_path / "own/p/metadata.yaml").write_text(_METADATA)
+    [policy] = read_library([tmp_path]).policies.values()
+    assert [*source_mistakes(policy)] == []
+
+
+TEMPLATE = Source(
+    "policy.yaml",
+    """\
+<%# A comment
+    of two lines. %>
+kind: ClusterPolicy
+spec:
+  rules:
+    - name: one
+      validate:
+        message: <%= message("one") %>
+        deny: {conditions: [a == b]}
+<% if more %>
+    - name: two
+<% endif %>
+  list:
+    - same
+  text: >-
+    it is <%=
+      value %>
+""",
+)
+ONE = """\
+kind: ClusterPolicy
+spec:
+  rules:
+    - name: one
+      validate:
+        message: hello
+        deny: {conditions: [a == b]}
+  list: [same]
+  added: true
+  text: it is so
+"""
+TWO = ONE.replace("  list:", "    - name: two\n  list:")
+
+
+@pytest.mark.parametrize(
+    ("text", "pointer", "place"),
+    [
+        (TWO, "/spec/rules/0/validate/message", "8:9"),
+        (TWO, "/spec/rules/1/name", "11:7"),
+        (TWO, "/spec/rules/0/validate/missing", "7:7"),
+        (TWO, "/spec/added", "4:1"),
+        (TWO, "/spec/list/0", "14:7"),
+        (TWO, "/spec/text", "15:3"),
+        (TWO, "/other", "1"),
+        # A list of another length has no items at known places.
+        (ONE, "/spec/rules/0/name", "5:3"),
+    ],
+)
+def test_fields_are_where_the_template_has_them(text: str, pointer: str, place: str) -> None:
+    location = placed(parse_yaml(text), TEMPLATE).location
+    assert str(location) == "policy.yaml:1"
+    assert str(location.within(pointer)) == f"policy.yaml:{place}"
+    assert location.value_of(pointer) is None
+
+
+def test_characters_of_texts_without_tags_have_their_place() -> None:
+    location = placed(parse_yaml(TWO), TEMPLATE).location
+    found = location.character("/spec/rules/0/validate/deny/conditions/0", 5)
+    assert str(found) == "policy.yaml:9:34"
+    assert str(location.character("/spec/text", 6)) == "policy.yaml:15:3"
+    assert str(location.character("/spec/rules/7", 6)) == "policy.yaml:5:3"
+
+
+def test_a_template_that_is_no_yaml_without_its_tags_has_the_place_of_the_file() -> None:
+    template = Source("p.yaml", "a: [<% if x %>\n")
+    location = placed({"a": [1]}, template).location
+    assert str(location.within("/a/0")) == str(location.character("/a/0", 1)) == "p.yaml:1"
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "- x",
+        "x + 1",
+        "x()",
+        "1 / 0",
+        "x.y.z",
+        "[1][9]",
+        "1 | join(2)",
+        "x is",
+        "x % 3",
+        "x | int + x",
+    ],
+)
+@pytest.mark.parametrize("root", [None, Path()])
+def test_an_expression_that_makes_no_sense(expression: str, root: Path | None) -> None:
+    with pytest.raises(RenderError) as found:
+        render_text(f"a\nb <%= {expression} %>\n", {"x": "text"}, "f.yaml", root)
+    assert str(found.value).startswith("f.yaml:2: template: ")
+
+
+def test_a_loop_without_an_end() -> None:
+    with pytest.raises(RenderError, match=r"f\.yaml:1"):
+        render_text("<% for i in range(10000000000) %>x<% endfor %>", {}, "f.yaml")

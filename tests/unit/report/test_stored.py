@@ -1,19 +1,41 @@
-"""chartkit.report.stored: reports that are read back are merged, and compared with each other."""
+"""Reports on disk: grown, read back, merged, and written in parts by several processes."""
 
 import io
 import json
+import pickle
+import tempfile
+import tracemalloc
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 
 from chartkit.errors import InputError
-from chartkit.model import Status
+from chartkit.model import Location, Resource, RuleResult, RuleType, Status
+from chartkit.report import FORMATS, ReportOptions, ReportPer, spool
 from chartkit.report.command_report import CommandReport, write_report
-from chartkit.report.model import Guidance
-from chartkit.report.outputs import Output
+from chartkit.report.files import write_pieces
+from chartkit.report.formats import writer_of
+from chartkit.report.model import Divisible, Guidance, ResultCache
+from chartkit.report.outputs import Output, Outputs
+from chartkit.report.spool import SortedSpool, Spool
 from chartkit.report.stored import changes, compared, merged, read_report
+from chartkit.report.text import TextWriter
 from tests.e2e.command import chartkit
-from tests.unit.report.samples import TWO_PODS, options, samples, written
+from tests.unit.report.samples import (
+    HOSTILE,
+    TWO_PODS,
+    Added,
+    facts,
+    hostile,
+    options,
+    samples,
+    written,
+)
 
 
 def stored(folder: Path, name: str, text: str = TWO_PODS, form: str = "json") -> Path:
@@ -113,3 +135,211 @@ def test_two_reports_of_one_name_are_refused(tmp_path: Path) -> None:
     done = chartkit(tmp_path, "report", "merge", str(file), f"a={file}")
     assert done.code == 2
     assert "two reports are named 'a'" in done.err
+
+
+OBJECTS = 1_000
+
+
+def results(number: int) -> list[RuleResult]:
+    """Ten results, the messages of half of them unlike all others."""
+    return [
+        RuleResult("p", f"r{rule}", RuleType.VALIDATION, Status.FAIL, f"no: {rule} {number * odd}")
+        for rule in range(10)
+        for odd in [rule % 2]
+    ]
+
+
+def pod(number: int) -> Resource:
+    metadata = {"name": f"web-{number}", "namespace": f"team-{number % 7}"}
+    return Resource({"apiVersion": "v1", "kind": "Pod", "metadata": metadata}, Location("p.yaml"))
+
+
+@pytest.mark.parametrize("size", [10, 1000])
+def test_every_part_is_read_back(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(spool, "_IN_MEMORY", 100)
+    monkeypatch.setattr(spool, "_PIECE", 7)
+    kept = Spool()
+    texts = [f"{number}: grün \U0001f600\n" for number in range(size)]
+    places = []
+    for text in texts:
+        start = kept.size
+        kept.write(text)
+        places.append((start, kept.size))
+    assert "".join(kept.pieces()) == "".join(texts)
+    assert ["".join(kept.pieces(*place)) for place in places] == texts
+    kept.write("more")
+    assert "".join(kept.pieces()) == "".join([*texts, "more"])
+
+
+def test_what_no_file_can_hold_is_replaced() -> None:
+    kept = Spool()
+    kept.write("a\ud800b")
+    assert "".join(kept.pieces()) == "a\ufffdb"
+
+
+def test_no_room_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(**_given: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(tempfile, "TemporaryFile", full)
+    with pytest.raises(InputError, match=r"No space left on device .set TMPDIR"):
+        Spool().write("x" * 1_000_000)
+
+
+FORMS = [(name, ReportPer.NAMESPACE) for name in sorted(FORMATS)]
+FORMS += [("policyreport", ReportPer.OBJECT)]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "per"), FORMS)
+def test_no_format_keeps_results_in_memory(
+    name: str, per: ReportPer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(spool, "_IN_MEMORY", 10_000)
+    monkeypatch.setattr(spool, "_PIECE", 10_000)
+    monkeypatch.setattr(ResultCache, "_LIMIT", 50)
+
+    def written(objects: int) -> tuple[int, int]:
+        """The report's size, and the most memory that it took."""
+        tracemalloc.start()
+        writer = FORMATS[name](ReportOptions(per=per))
+        for number in range(objects):
+            writer.add(pod(number), results(number))
+        size = sum(map(len, writer.finish(Counter({Status.FAIL: objects * 10}))))
+        _, peak = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        return size, peak
+
+    written(1)
+    few, more = written(50), written(250)
+    assert more[0] > 4 * few[0]
+    assert more[1] < few[1] + (more[0] - few[0]) / 2
+
+
+def test_few_objects_of_kustomizations_wait_for_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("chartkit.report.text._MOST_BUILT", 3)
+    writer = TextWriter(ReportOptions())
+    for number in range(10):
+        built = pod(number)
+        place = replace(built.location, file=f"{number}.yaml", line=1, overlay="dev")
+        writer.add(replace(built, location=place), results(number))
+        assert len(writer._built) < 3
+    found = "".join(writer.finish(Counter({Status.FAIL: 100})))
+    assert [found.count(f"web-{number}  {number}.yaml:") for number in range(10)] == [1] * 10
+
+
+@pytest.mark.parametrize("per", list(ReportPer))
+@pytest.mark.parametrize("name", ["json", "junit", "policyreport"])
+def test_reports_beyond_memory_are_whole(name: str, per: ReportPer) -> None:
+    writer = FORMATS[name](ReportOptions(per=per))
+    for number in range(OBJECTS):
+        writer.add(pod(number), results(number))
+    text = "".join(writer.finish(Counter({Status.FAIL: OBJECTS * 10})))
+    if name == "json":
+        found = len(json.loads(text)["results"])
+    elif name == "junit":
+        root = ElementTree.fromstring(text)
+        found = len(root.findall("testsuite/testcase/failure"))
+        assert root.get("failures") == str(found)
+    else:
+        found = text.count("\n- source: ")
+        assert text.count("\nkind: PolicyReport\n") == (
+            7 if per is ReportPer.NAMESPACE else OBJECTS
+        )
+    assert found == OBJECTS * 10
+
+
+def test_a_run_that_fails_leaves_the_file_as_it_was(tmp_path: Path) -> None:
+    def broken() -> Iterator[str]:
+        yield "half"
+        raise InputError("no more")
+
+    file = tmp_path / "report"
+    for before in (None, "old"):
+        if before:
+            file.write_text(before)
+        with pytest.raises(InputError, match="no more"):
+            write_pieces(file, broken())
+        assert [path.read_text() for path in tmp_path.iterdir()] == ([before] if before else [])
+
+
+def test_nothing_is_shown_before_the_end() -> None:
+    stdout = io.StringIO()
+    reports = Outputs([Output("policyreport")], ReportOptions(), stdout)
+    for number in range(OBJECTS):
+        reports.add(pod(number), results(number))
+    assert stdout.getvalue() == ""
+    reports.finish(Counter())
+    assert stdout.getvalue().count("\n- source: ") == OBJECTS * 10
+
+
+GENERATED: Any = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "made"}}
+
+
+def objects() -> list[Added]:
+    """Return results for objects in several namespaces, of several policies: what one part finds
+    first is not what the others find first."""
+    found = [*samples(), *hostile(HOSTILE["markdown"]), *hostile(HOSTILE["json"])]
+    for number in range(6):
+        metadata = {"name": f"n{number}", "namespace": f"team-{number % 3}", "labels": {"app": "a"}}
+        body = {"apiVersion": "v1", "kind": f"Kind{number % 2}", "metadata": metadata}
+        rows = [
+            RuleResult(f"p{-at % 4}", f"r{at}", RuleType.VALIDATION, status, f"no\n{at}")
+            for at, status in enumerate([Status.FAIL, Status.WARN, Status.PASS][number % 3 :])
+        ]
+        made = RuleResult(
+            "p", "g", RuleType.GENERATION, Status.PASS, "made", generated=(GENERATED,)
+        )
+        found.append((Resource(body, Location("o.yaml", number + 1)), [*rows, made], {}))
+    return found
+
+
+def in_parts(name: str, given: ReportOptions, parts: Iterable[Iterable[Added]]) -> str:
+    """Write a report as processes do that write more than one part each."""
+    whole, others = (writer_of(name)(given) for _ in range(2))
+    assert isinstance(whole, Divisible)
+    assert isinstance(others, Divisible)
+    counts: Counter[Status] = Counter()
+    for part in parts:
+        for resource, results, accepted in part:
+            others.add(resource, results, accepted)
+            counts.update(each.status for each in results)
+        whole.append(pickle.loads(pickle.dumps(others.part())))  # noqa: S301 - our own
+    return "".join(whole.finish(counts))
+
+
+@pytest.mark.parametrize("size", [1, 2, 5, 100])
+@pytest.mark.parametrize("per", ReportPer)
+@pytest.mark.parametrize("name", FORMATS)
+def test_parts_make_the_whole(name: str, per: ReportPer, size: int) -> None:
+    given = replace(options(detailed=True), per=per, owner_label="app", comment_limit=2_500)
+    given = replace(given, policies={f"p{each}": facts(f"p{each}") for each in ["", *range(4)]})
+    added = objects()
+    parts = [added[start : start + size] for start in range(0, len(added), size)]
+    assert in_parts(name, given, parts) == written(name, given, added)
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_parts_without_results(name: str) -> None:
+    assert in_parts(name, options(), [[], []]) == written(name, options(), [])
+    assert in_parts(name, options(), [[], samples(), []]) == written(name, options(), samples())
+
+
+def test_a_part_of_what_is_on_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("chartkit.report.spool._IN_MEMORY", 8)
+    source, whole = Spool(), Spool()
+    for part in ("one and two", "three", "", "four, five and six"):
+        source.write(part)
+        whole.append(source.part())
+        assert source.size == 0
+        assert "".join(source.pieces()) == ""
+    assert "".join(whole.pieces()) == "one and twothreefour, five and six"
+
+
+def test_texts_by_their_keys() -> None:
+    source, whole = SortedSpool[str](), SortedSpool[str]()
+    for part in ([("a", "1"), ("b", "2"), ("a", "3")], [("a", "4"), ("c", "5")]):
+        for key, text in part:
+            source.write(key, text)
+        whole.append(source.part())
+    assert {key: "".join(whole.pieces(key)) for key in "abc"} == {"a": "134", "b": "2", "c": "5"}

@@ -1,17 +1,30 @@
-"""What is scanned, and with which values."""
+"""What is scanned, with which values, and the cluster around a policy's examples."""
 
 import gzip
 import io
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from chartkit.errors import InputError
-from chartkit.model import Diagnostic
+from chartkit.documents.reader import read_text, resources
+from chartkit.engine import Request, evaluate
+from chartkit.engine.cel_policies import fields
+from chartkit.engine.cli_files.admissions import NO_VALUES
+from chartkit.engine.ports.world import OFFLINE
+from chartkit.errors import CompileError, InputError, NoSource
+from chartkit.model import Diagnostic, Location, Resource
 from chartkit.scan.ineffective import overlooked
 from chartkit.scan.inputs import ChartOptions, read_inputs
-from chartkit.scan.policies import load_policies
+from chartkit.scan.policies import compile_all, load_policies
+from chartkit.scan.user_inputs import read_exceptions
+from chartkit.scan.user_settings import read_user_inputs
+from chartkit.scan.verdicts import example_world, judge
+from tests.data import beside
+from tests.unit.engine.policies import obj, policy_resource, rule
+
+_TEXTS = beside(__file__)
 
 POD = "apiVersion: v1\nkind: Pod\nmetadata: {name: web}\n"
 
@@ -238,3 +251,169 @@ def test_a_pointer_of_git_lfs_is_not_read(tmp_path: Path) -> None:
     assert names == ["web"]
     what = "error unread: is a pointer of Git LFS, and its content is not here (git lfs pull)"
     assert notes == [f"{tmp_path}/kept.yaml: {what}"]
+
+
+KYVERNO = "apiVersion: cli.kyverno.io/v1alpha1\nkind: Values\nglobalValues: {color: red}\n"
+EXCEPTION = """\
+apiVersion: kyverno.io/v2
+kind: PolicyException
+metadata: {name: e, namespace: kyverno}
+spec:
+  exceptions: [{policyName: p, ruleNames: [r]}]
+  match: {any: [{resources: {kinds: [Pod]}}]}
+"""
+
+
+def unexpected(row: Diagnostic) -> None:
+    raise AssertionError(row)
+
+
+def file(folder: Path, name: str, text: str) -> Path:
+    path = folder / name
+    path.write_text(text, "utf-8")
+    return path
+
+
+def test_values_files_are_told_apart_by_what_they_are(tmp_path: Path) -> None:
+    chart = file(tmp_path, "prd.yaml", "image: {tag: 1}\n")
+    kyverno = file(tmp_path, "k.yaml", KYVERNO)
+    inputs = read_user_inputs([chart, kyverno], ["size=3,shape=round"], None)
+    assert inputs.chart_values == (chart,)
+    assert inputs.values.for_resource("p", "a") == {
+        "color": "red",
+        "size": "3",
+        "shape": "round",
+    }
+
+
+def test_nothing_said(tmp_path: Path) -> None:
+    chart = file(tmp_path, "prd.yaml", "a: 1\n")
+    inputs = read_user_inputs([chart], [], None)
+    assert inputs.values is NO_VALUES
+    assert inputs.user is None
+
+
+def test_user_inputs_name_who_asks(tmp_path: Path) -> None:
+    user = file(tmp_path, "u.yaml", "userInfo: {username: ann}\n")
+    inputs = read_user_inputs([], [], user)
+    assert inputs.user is not None
+    assert inputs.user.name == "ann"
+
+
+def test_what_is_wrong_with_statements(tmp_path: Path) -> None:
+    one, two = file(tmp_path, "1.yaml", KYVERNO), file(tmp_path, "2.yaml", KYVERNO)
+    with pytest.raises(InputError, match="second file of Kyverno's values"):
+        read_user_inputs([one, two], [], None)
+    for text in ("size", "request.object.a=1", "a=b=c"):
+        with pytest.raises(InputError, match="NAME=VALUE"):
+            read_user_inputs([], [text], None)
+    with pytest.raises(InputError, match="no such file"):
+        read_user_inputs([tmp_path / "gone.yaml"], [], None)
+    with pytest.raises(InputError, match="is empty"):
+        read_user_inputs([], [], file(tmp_path, "empty.yaml", ""))
+
+
+def test_exceptions_come_from_files_and_folders(tmp_path: Path) -> None:
+    path = file(tmp_path, "e.yaml", f"{EXCEPTION}---\napiVersion: v1\nkind: Pod\n")
+    assert [one.key for one in read_exceptions([path], unexpected).exceptions] == ["kyverno/e"]
+    assert [one.key for one in read_exceptions([tmp_path], unexpected).exceptions] == ["kyverno/e"]
+
+
+def test_exceptions_that_are_not_there(tmp_path: Path) -> None:
+    path = file(tmp_path, "p.yaml", "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\n")
+    with pytest.raises(InputError, match="holds no PolicyException"):
+        read_exceptions([path], unexpected)
+    with pytest.raises(InputError, match="no such file or folder"):
+        read_exceptions([tmp_path / "gone"], unexpected)
+    broken = file(tmp_path, "b.yaml", EXCEPTION.replace("exceptions:", "exception:"))
+    with pytest.raises(CompileError):
+        read_exceptions([broken], unexpected)
+
+
+def test_the_world_is_looked_at_only_where_a_policy_asks() -> None:
+    inputs = read_user_inputs([], [], None)
+    plain = compile_all([policy_resource()]).policies
+    assert inputs.world(plain, [obj()]) is OFFLINE
+    context = [{"name": "c", "configMap": {"name": "a", "namespace": "default"}}]
+    asking = compile_all([policy_resource(rule(context=context))]).policies
+    world = inputs.world(asking, [obj("ConfigMap")])
+    assert world.api.configmap("default", "a")["kind"] == "ConfigMap"
+
+
+def test_scanned_objects_answer_calls_of_the_api() -> None:
+    context = [{"name": "c", "apiCall": {"urlPath": "/api/v1/namespaces/default/configmaps"}}]
+    asking = compile_all([policy_resource(rule(context=context))]).policies
+    world = read_user_inputs([], [], None).world(asking, [obj("ConfigMap")])
+    path = "/api/v1/namespaces/default/configmaps"
+    assert [one["kind"] for one in world.api.call("GET", path, None)["items"]] == ["ConfigMap"]
+    with pytest.raises(NoSource):
+        world.api.call("GET", "/apis/example.com/v1/things", None)
+
+
+def test_global_context_entries_stand_among_the_objects() -> None:
+    entry = obj("GlobalContextEntry", "kyverno.io/v2", "maps", namespace="")
+    entry.body["spec"] = {"kubernetesResource": {"version": "v1", "resource": "configmaps"}}
+    context = [{"name": "maps", "globalReference": {"name": "maps"}}]
+    asking = compile_all([policy_resource(rule(context=context))]).policies
+    world = read_user_inputs([], [], None).world(asking, [entry, obj("ConfigMap")])
+    assert [one["kind"] for one in world.global_context.data("maps", "")] == ["ConfigMap"]
+
+
+_BUDGETS = "/apis/policy/v1/namespaces/default/poddisruptionbudgets"
+_CLUSTER = _TEXTS["cluster"]
+
+
+def _example(folder: Path) -> Resource:
+    return Resource({"kind": "Deployment"}, Location(str(folder / "good.yaml"), 1))
+
+
+def test_objects_beside_an_example_are_there(tmp_path: Path) -> None:
+    (tmp_path / "cluster.yaml").write_text(_CLUSTER)
+    world = example_world(_example(tmp_path))
+    (budget,) = world.api.call("GET", _BUDGETS, None)["items"]
+    assert budget["metadata"]["name"] == "web"
+    assert world.api.configmap("default", "settings")["data"] == {"a": "b"}
+    (listed,) = world.api.cluster("p", "").listed("policy/v1", "poddisruptionbudgets", "default")
+    assert listed == budget
+
+
+def test_a_file_that_changes_is_read_again(tmp_path: Path) -> None:
+    (tmp_path / "cluster.yaml").write_text(_CLUSTER)
+    example_world(_example(tmp_path))
+    (tmp_path / "cluster.yaml").write_text(_CLUSTER.replace("{a: b}", "{a: changed}"))
+    world = example_world(_example(tmp_path))
+    assert world.api.configmap("default", "settings")["data"] == {"a": "changed"}
+
+
+def test_without_them_there_is_nobody_to_ask(tmp_path: Path) -> None:
+    world = example_world(_example(tmp_path))
+    assert world is OFFLINE
+    with pytest.raises(NoSource):
+        world.api.call("GET", _BUDGETS, None)
+
+
+def test_a_broken_file_is_told(tmp_path: Path) -> None:
+    (tmp_path / "cluster.yaml").write_text("{")
+    with pytest.raises(InputError, match=r"cluster\.yaml"):
+        example_world(_example(tmp_path))
+
+
+_CEL = _TEXTS["cel"]
+
+
+def test_a_verdict_needs_no_fields(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (policy,) = compile_all([*resources(read_text(_CEL))]).policies
+    text = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: b}\ndata: {a: bad}\n"
+    (given,) = resources(read_text(text, str(tmp_path / "bad.yaml")))
+    request = Request(given)
+    (with_fields,) = evaluate([policy], request, example_world(given))
+    assert with_fields.fields == ("/data/a",)
+
+    def fail(*_: object) -> tuple[str, ...]:
+        raise AssertionError("the fields of a failure are looked for")
+
+    monkeypatch.setattr(fields, "fields_of", fail)
+    world = example_world(given, wants_fields=False)
+    (without,) = evaluate([policy], request, world)
+    assert without == replace(with_fields, fields=())
+    assert judge([policy], (), given, world).said == "m"

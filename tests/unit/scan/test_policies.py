@@ -1,19 +1,17 @@
-"""What reports say of policies."""
+"""What reports say of policies and their mistakes; what a scan does not need is not loaded."""
 
+import subprocess
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from chartkit.documents.yaml_dump import dump_documents
-from chartkit.errors import RenderError
+from chartkit.errors import ChartkitError, RenderError
 from chartkit.model import Body, Json, Location, Resource, RuleResult, Severity, Status
 from chartkit.report.model import ReportOptions
-from chartkit.scan.policies import (
-    PolicySet,
-    compile_all,
-    load_policies,
-)
+from chartkit.scan.policies import PolicySet, compile_all, load_policies
 from chartkit.scan.run import ScanContext, run_scan
 from tests.data import beside
 from tests.unit.engine.cel_policies.policies import pod, validating
@@ -236,3 +234,113 @@ def test_a_chart_that_cannot_be_rendered_is_a_row_beside_the_policies(tmp_path: 
     assert [policy.policy.name for policy in policies.policies] == ["p"]
     unread = [row for row in policies.diagnostics if row.rule_id == "unread"]
     assert ["child" in row.message for row in unread] == [True]
+
+
+RULES = _TEXTS["rules"]
+CEL = _TEXTS["cel"]
+
+MISTAKES = [
+    # Keys.
+    (RULES, "      validate:", "      validat:", "25:7", "validate"),
+    (RULES, "  rules:", "  rule:", "8:3", "rules"),
+    (RULES, "  background:", "  backgroud:", "7:3", "background"),
+    (RULES, "      match:", "      mach:", "10:7", "match"),
+    (RULES, "- resources:", "- resource:", "12:13", "resources"),
+    (RULES, "kinds:", "kind:", "13:15", "kinds"),
+    (RULES, "          variable:", "          varible:", "18:11", "variable"),
+    (RULES, "conditions:\n            any", "condition:\n            any", "28:11", "conditions"),
+    (CEL, "resourceRules", "resourceRule", "8:5", "resourceRules"),
+    (CEL, "      expression: >-", "      expresion: >-", "18:7", "expression"),
+    # Values, kinds and groups.
+    (RULES, ": Audit", ": Audti", "6:3", "Audit"),
+    (RULES, "operator: Equals", "operator: Equal2", "23:13", "Equal"),
+    (RULES, "operator: AnyIn", "operator: AnyInn", "36:17", "AnyIn"),
+    (RULES, "- Pod\n", "- Podd\n", "14:19", "Pod"),
+    (RULES, "- Deployment", "- apps/v1/Deploymnt", "15:19", "Deployment"),
+    (RULES, "- Pod\n", "- pods\n", "14:19", "Pod"),
+    (RULES, "kind: ClusterPolicy", "kind: ClusterPolcy", "2:1", "ClusterPolicy"),
+    (RULES, "kyverno.io/v1", "kyvern.io/v1", "1:1", "kyverno.io"),
+    (RULES, "kyverno.io/v1", "kyverno.io/v3", "1:1", "kyverno.io/v1"),
+    (CEL, "kind: ValidatingPolicy", "kind: ValidatngPolicy", "2:1", "ValidatingPolicy"),
+    (CEL, "policies.kyverno.io/v1", "policies.kyverno.io/v2", "1:1", "policies.kyverno.io/v1"),
+    (CEL, "[Audit]", "[Audti]", "6:23", "Audit"),
+    (CEL, "[pods]", "[pods, deployment]", None, None),
+    (CEL, "[pods]", "[pods, pod]", "12:27", "pods"),
+    (CEL, '[""]', '["", apps]', None, None),
+    # JMESPath.
+    (RULES, "teams.team || ''", "temas.team || ''", "30:26", "teams"),
+    (RULES, "teams.team || ''", "teams.team ||", "30:39", None),
+    (RULES, "teams.team || ''", "teams.team || ]", "30:40", None),
+    (RULES, "'none') }}", "'none' }}", None, None),
+    (RULES, "to_upper", "too_upper", "34:22", "to_upper"),
+    (RULES, "{{ teams.x }}", "{{ temas.x }}", "37:35", "teams"),
+    (RULES, ": {{ teams.team }}", ": {{ tems.team }}", "26:36", "teams"),
+    # CEL.
+    (CEL, "object.metadata", "object.metdata", "15:26", "metadata"),
+    (CEL, "in variables.labels", "in variables.lables", "19:28", "labels"),
+    (CEL, "variables.labels\n", "variables.labels &&& true\n", "19:38", None),
+    (CEL, "< 9", "<> 9", "23:35", None),
+    (CEL, "size(variables", "siz(variables", "23:14", "size"),
+    (CEL, "'team' in variables.labels", "variables.labels.startWith('a')", "19:35", "startsWith"),
+    (CEL, "variables.labels.team'", "variabls.labels.team'", "20:39", "variables"),
+    (CEL, "'team' in variables.labels", "size(variables.labels)", "18:7", None),
+]
+
+
+@pytest.mark.parametrize(("policy", "right", "wrong", "place", "meant"), MISTAKES)
+def test_a_policys_mistake_is_one_line_with_its_place(
+    tmp_path: Path, policy: str, right: str, wrong: str, place: str | None, meant: str | None
+) -> None:
+    assert right in policy
+    file = tmp_path / "policy.yaml"
+    file.write_text(policy.replace(right, wrong, 1))
+    try:
+        found = load_policies([str(file)], {})
+    except ChartkitError as error:
+        texts = [str(error)]
+    else:
+        texts = [str(each) for each in (*found.diagnostics, *found.warnings)]
+    if place is not None:
+        assert [text.removeprefix(str(file)).split(": ")[0] for text in texts] == [f":{place}"]
+        assert (f"did you mean '{meant}'?" in texts[0]) is (meant is not None)
+        assert "did you mean" not in texts[0] or meant is not None
+
+
+@pytest.mark.parametrize("policy", [RULES, CEL])
+def test_policies_without_mistakes_are_without_diagnostics(tmp_path: Path, policy: str) -> None:
+    file = tmp_path / "policy.yaml"
+    file.write_text(policy)
+    found = load_policies([str(file)], {})
+    assert (found.diagnostics, found.warnings) == ((), ())
+
+
+SCRIPT = """
+import sys
+import chartkit.scan.pipeline, chartkit.scan.policies, chartkit.scan.run
+import chartkit.scan.user_inputs, chartkit.testing.runner
+from chartkit.documents.reader import read_text, resources
+compiled = chartkit.scan.policies.compile_all(resources(read_text(sys.argv[1])))
+assert compiled.policies, compiled.diagnostics
+print(sys.argv[2] in sys.modules)
+"""
+PATTERN = "{pattern: {spec: {hostIPC: false}}}"
+RULE = "{name: r, match: {any: [{resources: {kinds: [Pod]}}]}, validate: %s}"
+IMPORTS_POLICY = (
+    "{apiVersion: kyverno.io/v1, kind: ClusterPolicy, metadata: {name: p}, spec: {rules: [%s]}}"
+)
+
+
+def loads(module: str, validate: str) -> str:
+    """Return whether a policy's compilation loads a module, as printed."""
+    command = [sys.executable, "-c", SCRIPT, IMPORTS_POLICY % (RULE % validate), module]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+
+
+@pytest.mark.slow
+def test_cel_is_loaded_when_a_policy_needs_it() -> None:
+    assert loads("chartkit.engine.cel", PATTERN) == "False"
+    assert loads("chartkit.engine.cel", "{cel: {expressions: [{expression: 'true'}]}}") == "True"
+
+
+def test_the_client_of_registries_is_loaded_when_one_is_asked() -> None:
+    assert loads("chartkit.network.registry.client", PATTERN) == "False"

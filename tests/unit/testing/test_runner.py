@@ -1,18 +1,28 @@
+"""Test files: read, selected, run, compared, with mocks, and run again on changes."""
+
 import json
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 import pytest
 
+from chartkit.cli.test import watched_files
+from chartkit.documents.reader import read_text
 from chartkit.engine.policies import NO_ATTACHMENTS
 from chartkit.errors import InputError
+from chartkit.model import Resource, same
 from chartkit.report.text.layout import Screen
+from chartkit.scan.changes import Past, repeat_on_changes
+from chartkit.testing.matching import differs, find_expected
 from chartkit.testing.model import CaseResult, Verdict
+from chartkit.testing.reader import find_tests, read_api_calls, read_global_entries, read_test_file
 from chartkit.testing.report import Options, coverage_of, report
-from chartkit.testing.runner import run_tests
+from chartkit.testing.runner import Selection, run_tests
 from chartkit.testing.sources import Sources
 from tests.command_reports import OWN, in_format
 from tests.shared import ROOT
+from tests.unit.testing.objects import write_test
 
 CASES = ROOT / "tests" / "cases"
 HEAD = "apiVersion: cli.kyverno.io/v1alpha1\nkind: Test\n"
@@ -166,3 +176,285 @@ def test_coverage_of_rules_that_mutate_or_never_match() -> None:
 
 def test_verdicts_are_kyvernos_words() -> None:
     assert [str(verdict) for verdict in Verdict] == ["Pass", "Fail", "Skip"]
+
+
+READER_HEAD = "apiVersion: cli.kyverno.io/v1alpha1\nkind: Test\nmetadata: {name: t}\n"
+
+
+def written(folder: Path, text: str) -> Path:
+    path = folder / "kyverno-test.yaml"
+    path.write_text(READER_HEAD + text, "utf-8")
+    return path
+
+
+def test_what_a_file_names(tmp_path: Path) -> None:
+    text = """\
+policies: [a.yaml, a.yaml, b]
+resources: [r.yaml]
+targetResources: [t.yaml]
+userinfo: u.yaml
+results:
+  - {policy: ns/p, isMUtatingPolicy: true, result: pass, kind: Pod, resources: [x, ns/y]}
+  - {policy: p, rule: r, result: fail, kind: Pod, generatedResource: g.yaml}
+"""
+    (test,) = read_test_file(written(tmp_path, text))
+    assert test.policies == ("a.yaml", "b")
+    assert (test.resources, test.targets, test.user_info) == (("r.yaml",), ("t.yaml",), "u.yaml")
+    first, second = test.expectations
+    assert (first.policy, first.policy_name, first.resources) == ("ns/p", "p", ("x", "ns/y"))
+    assert (second.resources, second.generated) == (None, ("g.yaml",))
+    assert second.location.line == 10
+
+
+def test_a_document_is_a_test(tmp_path: Path) -> None:
+    path = written(tmp_path, f"policies: [a]\n---\n{READER_HEAD}policies: [b]\n")
+    assert [test.policies for test in read_test_file(path)] == [("a",), ("b",)]
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "message"),
+    [
+        ("policys: [a]\n", ":4:1", "unknown field 'policys' (did you mean 'policies'?)"),
+        ("policies: a.yaml\n", ":4:1", "'policies' must be a list of texts"),
+        ("policies: [1]\n", ":4:1", "'policies' must be a list of texts"),
+        ("results: [1]\n", ":4:11", "must be a mapping"),
+        ("results:\n  - {polcy: p}\n", ":5:6", "unknown field 'polcy' (did you mean 'policy'?)"),
+        ("results:\n  - {operation: PATCH}\n", ":5:6", "invalid operation 'PATCH'"),
+        ("results:\n  - {resourceSpecs: [{nam: x}]}\n", ":5:23", "unknown field 'nam'"),
+        ("values: {policies: 1}\n", ":4:1", "policies must be a list"),
+        ("metadata: {nam: t}\n", ":4:12", "unknown field 'nam' (did you mean 'name'?)"),
+        ("values: {policy: []}\n", ":4:10", "unknown field 'policy' (did you mean 'policies'?)"),
+        ("apiCallResponses: [{uri: a}]\n", ":4:21", "unknown field 'uri' (did you mean 'url'?)"),
+        ("globalContextEntries: [{nam: a}]\n", ":4:25", "unknown field 'nam'"),
+        ("values: {globalValues: {request.operation: GET}}\n", ":4:1", "invalid request.operation"),
+    ],
+)
+def test_what_is_wrong_has_a_place(tmp_path: Path, text: str, place: str, message: str) -> None:
+    with pytest.raises(InputError) as caught:
+        read_test_file(written(tmp_path, text))
+    assert f"kyverno-test.yaml{place}: {message}" in str(caught.value)
+
+
+def test_a_file_without_a_kind(tmp_path: Path) -> None:
+    path = tmp_path / "kyverno-test.yaml"
+    path.write_text("name: old\npolicies: [a]\n", "utf-8")
+    with pytest.raises(InputError, match="has no apiVersion"):
+        read_test_file(path)
+
+
+def test_finds_files_in_hidden_folders_too(tmp_path: Path) -> None:
+    for name in (".kyverno-test", "b"):
+        (tmp_path / name).mkdir()
+        written(tmp_path / name, "")
+    (tmp_path / "b" / "other.yaml").write_text("a: 1\n", "utf-8")
+    found = [path.relative_to(tmp_path).as_posix() for path in find_tests(tmp_path)]
+    assert found == [".kyverno-test/kyverno-test.yaml", "b/kyverno-test.yaml"]
+    assert list(find_tests(tmp_path, "other.yaml")) == [tmp_path / "b" / "other.yaml"]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("tests")
+    write_test(folder / "one", "- {policy: require-owner, action: Enforce}", name="first")
+    write_test(folder / "two", name="second")
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("patterns", "rows"),
+    [
+        ((), ["one require-owner", "one add-label", "two require-owner", "two add-label"]),
+        (("add-label",), ["one add-label", "two add-label"]),
+        (("add-label/add",), ["one add-label", "two add-label"]),
+        (("*/owner",), ["one require-owner", "two require-owner"]),
+        (("two",), ["two require-owner", "two add-label"]),
+        (("fir*",), ["one require-owner", "one add-label"]),
+        (("first", "add-label"), ["one require-owner", "one add-label", "two add-label"]),
+    ],
+)
+def test_selected(folder: Path, patterns: tuple[str, ...], rows: list[str]) -> None:
+    cases = list(run_tests([folder], selection=Selection(patterns)))
+    assert [f"{case.case} {row.policy}" for case in cases for row in case.rows] == rows
+    assert not any(case.diagnostics for case in cases)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "hint"),
+    [
+        ("require-ownr", "did you mean 'require-owner'?"),
+        ("require-owner/add", "did you mean 'require-owner'?"),
+        ("xyz*", "POLICY/RULE"),
+    ],
+)
+def test_a_pattern_that_selects_nothing(folder: Path, pattern: str, hint: str) -> None:
+    with pytest.raises(InputError, match="selects no result") as error:
+        list(run_tests([folder], selection=Selection(("add-label", pattern))))
+    assert hint in str(error.value)
+
+
+def test_a_test_that_cannot_be_read_is_not_passed_over(tmp_path: Path) -> None:
+    write_test(tmp_path / "good")
+    write_test(tmp_path / "wrong", rows="resultz: []\n")
+    good, wrong = run_tests([tmp_path], selection=Selection(("add-label",)))
+    assert (len(good.rows), wrong.rows) == (1, ())
+    assert "resultz" in wrong.error
+
+
+GOOD_CALLS = """\
+- {url: "https://a.example.org/x", response: {body: {}}}
+- {url: "https://a.example.org/x", method: POST, response: {body: {}, statusCode: 404}}
+- {urlPath: /api/v1/pods, method: get, response: {body: {items: []}}}
+"""
+GOOD_ENTRIES = """\
+- {name: a, data: {x: 1}, fieldPath: x}
+- {name: b, resources: [{kind: Pod}], projections: [{name: count, path: "length(@)"}]}
+- {name: c, resourceFiles: [sub/../c.yaml]}
+"""
+
+
+def test_good_ones_stay_as_they_are() -> None:
+    (calls,) = read_text(GOOD_CALLS)
+    assert list(read_api_calls(calls, calls.body)) == calls.body
+    (entries,) = read_text(GOOD_ENTRIES)
+    assert list(read_global_entries(entries, entries.body)) == entries.body
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[1]", "must be a mapping"),
+        ("[{response: {body: {}}}]", "needs either url or urlPath"),
+        ("[{url: 'http://a', urlPath: /b, response: {body: {}}}]", "needs either url or urlPath"),
+        ("[{url: 1, response: {body: {}}}]", "url must be a text"),
+        ("[{url: 'ftp://a', response: {body: {}}}]", "absolute http or https URL"),
+        ("[{url: 'http://[', response: {body: {}}}]", "absolute http or https URL"),
+        ("[{urlPath: api, response: {body: {}}}]", "urlPath must start with /"),
+        ("[{urlPath: /a, method: PUT, response: {body: {}}}]", "method must be GET or POST"),
+        ("[{urlPath: /a}]", "has no response"),
+        ("[{urlPath: /a, response: []}]", "must be a mapping"),
+        ("[{urlPath: /a, response: {body: []}}]", "response.body must be a mapping"),
+        ("[{urlPath: /a, response: {body: {}, statusCode: 99}}]", "between 100 and 599"),
+        ("[{urlPath: /a, response: {body: {}, statusCode: yes}}]", "between 100 and 599"),
+        (
+            "[{urlPath: /a, response: {body: {}}}, {urlPath: /a, response: {body: {}}}]",
+            "is a second answer for /a",
+        ),
+    ],
+)
+def test_calls_that_are_wrong(text: str, message: str) -> None:
+    (document,) = read_text(f"apiCallResponses: {text}\n", "t.yaml")
+    with pytest.raises(InputError, match=message) as caught:
+        read_api_calls(document, document.body["apiCallResponses"])
+    assert str(caught.value).startswith("t.yaml:1:")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[x]", "must be a mapping"),
+        ("[{data: {}}]", "has no name"),
+        ("[{name: a, data: {}}, {name: a, data: {}}]", "is a second entry 'a'"),
+        ("[{name: a}]", "needs one of data, resources, resourceFiles"),
+        ("[{name: a, data: {}, resources: []}]", "needs one of data"),
+        ("[{name: a, data: []}]", "must be a mapping"),
+        ("[{name: a, resources: {}}]", "resources must be a list"),
+        ("[{name: a, resources: [1]}]", "must be a mapping"),
+        ("[{name: a, resourceFiles: [/etc/x]}]", "at or below the test's folder"),
+        ("[{name: a, resourceFiles: [b/../../x]}]", "at or below the test's folder"),
+        ("[{name: a, data: {}, fieldPath: 1}]", "fieldPath must be a text"),
+        ("[{name: a, data: {}, projections: {}}]", "projections must be a list"),
+        ("[{name: a, data: {}, projections: [{name: b}]}]", "a projection needs a path"),
+    ],
+)
+def test_entries_that_are_wrong(text: str, message: str) -> None:
+    (document,) = read_text(f"globalContextEntries: {text}\n", "t.yaml")
+    with pytest.raises(InputError, match=message):
+        read_global_entries(document, document.body["globalContextEntries"])
+
+
+def pod(**more: Any) -> dict[str, Any]:
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, **more}
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        pod(),
+        pod(spec={"a": None, "b": [], "c": {"d": {}}}),
+        pod(metadata={"name": "p", "labels": {"generate.kyverno.io/rule-name": "r"}}),
+        pod(metadata={"name": "p", "labels": {"app.kubernetes.io/managed-by": "kyverno"}}),
+        pod(metadata="none"),
+    ],
+)
+def test_what_is_no_difference(other: dict[str, Any]) -> None:
+    mine = pod() if isinstance(other["metadata"], dict) else pod(metadata={})
+    assert differs(mine, other) == ""
+
+
+def test_labels_that_are_not_all_texts_are_none() -> None:
+    odd = pod(metadata={"name": "p", "labels": {"a": "b", "c": True}})
+    assert differs(odd, pod()) == ""
+    empty = pod(metadata={"name": "p", "labels": {"a": None}})
+    assert differs(empty, pod(metadata={"name": "p", "labels": {"a": ""}})) == ""
+    assert differs(empty, pod()) != ""
+
+
+def test_a_difference_is_shown() -> None:
+    text = differs(pod(spec={"a": 1}), pod(spec={"a": 2}))
+    assert "-  a: 2\n+  a: 1" in text
+    assert text.startswith("--- wanted\n+++ got\n")
+
+
+def test_expected_objects_are_found_by_name_and_kind() -> None:
+    one, other = Resource(pod()), Resource(pod(kind="Service"))
+    assert find_expected(Resource(pod(spec={})), [other, one]) is one
+    assert find_expected(Resource(pod(apiVersion="v2")), [other, one]) is None
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "equal"),
+    [
+        (1, 1.0, True),
+        (1, True, False),
+        (False, 0, False),
+        ([1, 2], [2, 1], False),
+        ({"a": [{"b": 1}]}, {"a": [{"b": 1}]}, True),
+        ({"a": 1}, {"a": 1, "b": None}, False),
+        ("1", 1, False),
+    ],
+)
+def test_equal_as_json(left: Any, right: Any, equal: bool) -> None:
+    assert same(left, right) is equal
+    assert same(right, left) is equal
+
+
+def test_files_beside_a_test_and_elsewhere(tmp_path: Path) -> None:
+    write_test(tmp_path / "shared")
+    rows = "policies: [../shared/policies.yaml]\nresources: [objects.yaml]\nresults: []\n"
+    write_test(tmp_path / "tests", rows=rows)
+    write_test(tmp_path / "tests" / "wrong", rows="resultz: []\n")
+    files = watched_files([tmp_path / "tests"], "kyverno-test.yaml")
+    assert tmp_path / "tests" in files
+    assert tmp_path / "shared" / "policies.yaml" in files
+
+
+def test_a_change_runs_again(tmp_path: Path) -> None:
+    write_test(tmp_path)
+    said: list[str] = []
+    runs: list[bool] = []
+
+    def run(past: Past | None) -> int:
+        runs.append(past is None)
+        return 0 if len(runs) < 2 else 130
+
+    def sleep(_: float) -> None:
+        changed = tmp_path / "objects.yaml"
+        if changed.read_text("utf-8") != "# changed\n":
+            changed.write_text("# changed\n", "utf-8")
+
+    def files() -> list[Path]:
+        return watched_files([tmp_path], "kyverno-test.yaml")
+
+    assert repeat_on_changes(files, run, said.append, sleep) == 130
+    assert runs == [True, False]
+    assert "objects.yaml" in said[0]

@@ -1,12 +1,26 @@
+"""Values of the engine's chart: availability, a project's own files, and policy-reporter's."""
+
+from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from chartkit.charts.engine import high_availability
-from chartkit.documents.reader import read_file, resources
+from chartkit.charts.engine.monitoring import chart_values, plan
+from chartkit.charts.engine.values import own_values
+from chartkit.charts.upstream.chart_files import read_chart
+from chartkit.charts.upstream.values import environment_values
+from chartkit.documents.reader import parse_yaml, read_file, read_text, resources
+from chartkit.errors import InputError
 from chartkit.kyverno import controllers as kyverno_controllers
 from chartkit.model import Body, Resource
+from chartkit.project.environment import Environment
+from chartkit.project.project import parse_project, read_project
+from chartkit.render.pipeline import RenderOptions, render_project
 from tests.shared import shared
+from tests.unit.charts.upstream.vendored_files import chart
+from tests.unit.render.test_pipeline import PROFILE, rows
 
 NAMES = {
     "admission-controller": "admission",
@@ -151,3 +165,173 @@ def test_upstreams_own_renders(name: str, available: bool) -> None:
     objects = resources(read_file(file))
     assert (not ids(objects, required=True)) is available
     assert ids(objects, required=False) == []
+
+
+TEXT = """\
+profiles: [./small.yaml]
+environments:
+  prd:
+    kyverno: "1.19"
+    kubernetes: "1.34"
+    highAvailability: true
+    engineValues: [one.yaml, two.yaml]
+"""
+
+
+def project(folder: Path, one: str, two: str) -> Path:
+    (folder / "small.yaml").write_text(PROFILE)
+    (folder / "chartkit.yaml").write_text(TEXT)
+    (folder / "one.yaml").write_text(one)
+    (folder / "two.yaml").write_text(two)
+    return folder
+
+
+@pytest.mark.slow
+def test_files_are_merged_over_what_chartkit_sets(tmp_path: Path) -> None:
+    first = "admissionController: {replicas: 5, priorityClassName: a}\n"
+    one = f"{first}reportsController: {{replicas: 1}}\n"
+    found = read_project(project(tmp_path, one, "admissionController: {replicas: 4}\n"))
+    done = render_project(found, RenderOptions(tuple(found.environments.values())))
+    # The one replica of the reports controller fails the environment, at its line.
+    assert done.failed
+    (row,) = [each for each in rows(done, "availability") if each.outcome == "fail"]
+    assert str(row.location) == f"{tmp_path}/one.yaml:2:21"
+    (tmp_path / "one.yaml").write_text(first)
+    done = render_project(found, RenderOptions(tuple(found.environments.values())))
+    values = yaml.safe_load((tmp_path / "charts/kyverno/values_prd.yaml").read_text())
+    admission = values["admissionController"]
+    assert (admission["replicas"], admission["priorityClassName"]) == (4, "a")
+    assert values["reportsController"] == {"replicas": 2}
+
+
+@pytest.mark.slow
+def test_a_mistake_is_at_its_line(tmp_path: Path) -> None:
+    two = "features:\n  policyExceptions: {enable: true}\nadmisionController: {}\n"
+    found = read_project(project(tmp_path, "{}\n", two))
+    done = render_project(found, RenderOptions(tuple(found.environments.values())))
+    failed = [each for each in rows(done, "values") if each.outcome == "fail"]
+    assert {(str(each.location), each.hint) for each in failed} == {
+        (f"{tmp_path}/two.yaml:2:22", "did you mean 'enabled'?"),
+        (f"{tmp_path}/two.yaml:3:1", "did you mean 'admissionController'?"),
+    }
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (None, "there is no values file"),
+        (
+            "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n",
+            "is an object of kind ConfigMap",
+        ),
+        ("- a\n", "mapping"),
+        ("a: 1\na: 2\n", "the key 'a' stands here a second time"),
+    ],
+)
+def test_a_file_that_holds_no_values_is_refused(
+    tmp_path: Path, text: str | None, message: str
+) -> None:
+    folder = project(tmp_path, "{}\n", text or "")
+    if text is None:
+        (folder / "two.yaml").unlink()
+    with pytest.raises(InputError) as raised:
+        own_values(read_project(folder).environment("prd"))
+    assert message in str(raised.value)
+
+
+def environment(said: str) -> Environment:
+    text = f'environments: {{prd: {{kyverno: "1.19", kubernetes: "1.34", {said}}}}}'
+    (document,) = read_text(text, "chartkit.yaml")
+    return parse_project(document, Path("chartkit.yaml")).environment("prd")
+
+
+def values(said: str) -> Body:
+    env = environment(said)
+    assert env.policy_reporter
+    return chart_values(env.policy_reporter, env.monitoring)
+
+
+def test_the_plugin_has_the_key_of_the_charts_version() -> None:
+    assert values('policyReporter: {version: "3.9.1"}') == {
+        "ui": {"enabled": True},
+        "plugin": {"kyverno": {"enabled": True}},
+    }
+    assert values("policyReporter: {version: v2.24.2, plugin: false, ui: false}") == {
+        "ui": {"enabled": False},
+        "kyvernoPlugin": {"enabled": False},
+        "global": {"plugins": {"kyverno": False}},
+    }
+
+
+def test_the_way_to_the_ui() -> None:
+    ingress = "{host: reports.example.test, className: nginx, annotations: {a: b}, tlsSecret: s}"
+    found = values(f'policyReporter: {{version: "3.9.1", ingress: {ingress}}}')["ui"]["ingress"]
+    assert found == {
+        "enabled": True,
+        "className": "nginx",
+        "annotations": {"a": "b"},
+        "hosts": [{"host": "reports.example.test", "paths": [{"path": "/", "pathType": "Prefix"}]}],
+        "tls": [{"secretName": "s", "hosts": ["reports.example.test"]}],
+    }
+    bare = values('policyReporter: {version: "3.9.1", ingress: {host: a.test}}')["ui"]["ingress"]
+    assert set(bare) == {"enabled", "hosts"}
+
+
+@pytest.mark.parametrize("mode", ["prometheus-operator", "nodeport", "loadbalancer"])
+def test_its_metrics_go_where_the_engines_go(mode: str) -> None:
+    labels = ", labels: {team: a}" if mode == "prometheus-operator" else ""
+    found = values(f'monitoring: {{mode: {mode}{labels}}}, policyReporter: {{version: "3.9.1"}}')
+    assert found["metrics"] == {"enabled": True}
+    monitors = {"enabled": True, "serviceMonitor": {"labels": {"team": "a"}}}
+    assert found.get("monitoring") == (monitors if labels else None)
+
+
+def test_each_environment_that_wants_it_has_a_file() -> None:
+    env = environment('policyReporter: {version: "3.9.1"}')
+    assert env.policy_reporter
+    found = plan({"prd": (env.policy_reporter, None)})
+    assert (found.name, found.files, list(found.values)) == (
+        "policy-reporter",
+        {},
+        ["values_prd.yaml"],
+    )
+    assert parse_yaml(found.values["values_prd.yaml"])["ui"] == {"enabled": True}
+
+
+def test_a_vendored_chart_gets_the_same() -> None:
+    files = chart("policy-reporter", "2.24.2", "2.20.2")
+    found = read_chart(files, "chart")
+    env = environment("policyReporter: {version: v2.24.2, ui: false}")
+    assert env.policy_reporter
+    said = environment_values(found, env, Path())
+    assert said.values == chart_values(env.policy_reporter, None)
+    with pytest.raises(InputError, match=r"policy-reporter is 2\.24\.2, not 3\.9"):
+        environment_values(found, environment('policyReporter: {version: "3.9.1"}'), Path())
+
+
+@pytest.mark.parametrize("version", ["2.24.2", "3.9.1"])
+def test_the_ui_has_a_node_port(version: str) -> None:
+    found = values(f'policyReporter: {{version: "{version}", service: NodePort}}')
+    assert found["ui"] == {"enabled": True, "service": {"type": "NodePort"}}
+
+
+_REFUSED = [
+    ('policyReporter: {version: "3.9.1", ui: false, service: NodePort}', "of a UI that is off"),
+    ('policyReporter: {version: "3.9.1", service: Nodeport}', "NodePort"),
+    ('policyReporter: {version: "1.12.6"}', "2.x and 3.x are"),
+    ('policyReporter: {version: "4.0.0"}', "2.x and 3.x are"),
+    ("policyReporter: {version: newest}", "'newest' is not a version"),
+    ("policyReporter: {ui: true}", "version"),
+    ('policyReporter: {version: "3.9.1", ui: false, ingress: {host: a.test}}', "leads to a UI"),
+    ('policyReporter: {version: "3.9.1", ingress: {}}', "host"),
+    ('policyReporter: {version: "3.9.1", password: secret}', "password"),
+]
+
+
+@pytest.mark.parametrize(("text", "message"), _REFUSED)
+def test_policy_reporter_refusals(text: str, message: str) -> None:
+    with pytest.raises(InputError) as caught:
+        environment(text)
+    shown = str(caught.value)
+    assert message in shown
+    assert shown.startswith("chartkit.yaml:1:")

@@ -1,14 +1,19 @@
-"""Documents of CEL policies: which are read, and what their definitions refuse."""
+"""Documents of CEL policies: what is read, misspelt or refused, and expressions that fail."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from chartkit.engine.cel_policies.checks import cluster_refusals
+from chartkit.engine.cel_policies.compile import compile_cel_policy
 from chartkit.engine.cel_policies.policy import read_cel_policy
+from chartkit.engine.cel_policies.unmatched import misspelt_fields
+from chartkit.engine.cleanup.deleting import read_deleting_policy
 from chartkit.engine.kubernetes.kinds import CelKind, is_binding, is_cel_policy
 from chartkit.errors import CompileError
-from chartkit.model import Resource
-from tests.unit.engine.cel_policies.policies import conditions, policy, validating, variables
+from chartkit.model import Body, Resource, Severity
+from tests.unit.engine.cel_policies.policies import conditions, policy, said, validating, variables
 
 
 @pytest.mark.parametrize(
@@ -96,3 +101,279 @@ def test_modes_of_another_program(mode: str, expression: str) -> None:
     (refused,) = caught.value.diagnostics
     assert refused.message == f"spec.evaluation.mode: {mode} is not evaluated"
     assert "authorization server" in (refused.hint or "")
+
+
+def _found(expression: str, resource: str = "pods", group: str = "") -> list[tuple[str, str]]:
+    rule: Body = {
+        "apiGroups": [group],
+        "apiVersions": ["v1"],
+        "operations": ["CREATE"],
+        "resources": [resource],
+    }
+    spec: Body = {
+        "matchConstraints": {"resourceRules": [rule]},
+        "validations": [{"expression": expression}],
+    }
+    body: Body = {
+        "apiVersion": "policies.kyverno.io/v1",
+        "kind": "ValidatingPolicy",
+        "metadata": {"name": "p"},
+        "spec": spec,
+    }
+    found = misspelt_fields(read_cel_policy(Resource(body)))
+    assert all(one.severity is Severity.WARNING for one in found)
+    return [(one.message, one.hint or "") for one in found]
+
+
+def test_a_misspelt_field_is_named_with_the_one_that_was_meant() -> None:
+    ((message, hint),) = _found("object.spec.containers.all(c, c.imag != '')")
+    assert message.startswith("p: spec.validations[0].expression: ")
+    assert message.endswith("undefined field 'imag'")
+    assert "image" in hint
+
+
+def test_fields_that_are_there_and_kinds_of_others() -> None:
+    assert _found("object.spec.containers.all(c, c.image != '')") == []
+    assert _found("object.spec.nope == 1", "widgets", "example.org") == []
+
+
+def test_audit_annotations_too() -> None:
+    rule: Body = {
+        "apiGroups": [""],
+        "apiVersions": ["v1"],
+        "operations": ["CREATE"],
+        "resources": ["pods"],
+    }
+    spec: Body = {
+        "matchConstraints": {"resourceRules": [rule]},
+        "validations": [{"expression": "true"}],
+        "auditAnnotations": [{"key": "k", "valueExpression": "string(object.specs)"}],
+    }
+    body: Body = {
+        "apiVersion": "policies.kyverno.io/v1",
+        "kind": "ValidatingPolicy",
+        "metadata": {"name": "p"},
+        "spec": spec,
+    }
+    (found,) = misspelt_fields(read_cel_policy(Resource(body)))
+    assert found.message.startswith("p: spec.auditAnnotations[0].valueExpression: ")
+
+
+def _mutation(resources: list[str], expression: str) -> list[str]:
+    rule: Body = {
+        "apiGroups": ["", "apps", "example.org"],
+        "apiVersions": ["v1"],
+        "operations": ["CREATE"],
+        "resources": resources,
+    }
+    spec: Body = {
+        "matchConstraints": {"resourceRules": [rule]},
+        "mutations": [
+            {
+                "patchType": "ApplyConfiguration",
+                "applyConfiguration": {"expression": expression},
+            }
+        ],
+    }
+    body: Body = {
+        "apiVersion": "policies.kyverno.io/v1",
+        "kind": "MutatingPolicy",
+        "metadata": {"name": "p"},
+        "spec": spec,
+    }
+    found = misspelt_fields(read_cel_policy(Resource(body)))
+    return [one.message.rpartition(" ")[2] for one in found]
+
+
+def test_a_field_is_wrong_if_no_matched_kind_has_it() -> None:
+    text = "has(object.spec.FIELD) ? Object{} : Object{}"
+    assert _mutation(["pods"], text.replace("FIELD", "template")) == ["'template'"]
+    assert _mutation(["pods", "deployments"], text.replace("FIELD", "template")) == []
+    assert _mutation(["pods", "deployments"], text.replace("FIELD", "nope")) == ["'nope'"] * 2
+    assert _mutation(["pods", "widgets"], text.replace("FIELD", "template")) == []
+
+
+def problems(*expressions: str, **spec: Any) -> list[tuple[str, str]]:
+    """Where and what the problems of a policy are."""
+    with pytest.raises(CompileError) as caught:
+        said(validating(*expressions, **spec))
+    return [
+        (one.location.path if one.location else "", one.message.splitlines()[0])
+        for one in caught.value.diagnostics
+    ]
+
+
+def test_all_conditions_and_variables_are_told() -> None:
+    found = problems("true", matchConditions=conditions("foo()", "1", "true"))
+    assert found == [
+        (
+            "/spec/matchConditions/0/expression",
+            'spec.matchConditions[0].expression: Invalid value: "foo()": '
+            "ERROR: <input>:1:4: undeclared reference to 'foo' (in container '')",
+        ),
+        (
+            "/spec/matchConditions/1/expression",
+            'spec.matchConditions[1].expression: Invalid value: "1": '
+            "output is expected to be of type bool",
+        ),
+    ]
+    assert len(problems("true", variables=variables(a="foo()", b="bar()"))) == 2
+
+
+def test_the_first_validation_ends_it() -> None:
+    assert [path for path, _ in problems("foo()", "bar()")] == ["/spec/validations/0/expression"]
+
+
+@pytest.mark.parametrize(
+    ("given", "path"),
+    [
+        (
+            {"validations": [{"expression": "true", "messageExpression": "1"}]},
+            "/spec/validations/0/messageExpression",
+        ),
+        (
+            {"auditAnnotations": [{"key": "k", "valueExpression": "1"}]},
+            "/spec/auditAnnotations/0/valueExpression",
+        ),
+        ({"variables": variables(b="variables.a", a="1")}, "/spec/variables/0/expression"),
+        (
+            {"variables": variables(a="1"), "matchConditions": conditions("variables.a == 1")},
+            "/spec/matchConditions/0/expression",
+        ),
+    ],
+)
+def test_expressions_places(given: dict[str, Any], path: str) -> None:
+    assert [place for place, _ in problems("true", **given)] == [path]
+
+
+@pytest.mark.parametrize("text", ["object.metadata.name", "dyn(true)", "1", "variables.none"])
+def test_a_validation_is_a_boolean(text: str) -> None:
+    assert problems(text)
+
+
+MUTATIONS = [{"patchType": "ApplyConfiguration", "applyConfiguration": {"expression": "Object{}"}}]
+
+
+def mutating(**spec: Any) -> Resource:
+    return policy("MutatingPolicy", mutations=MUTATIONS, **spec)
+
+
+@pytest.mark.parametrize(
+    ("spec", "path", "text"),
+    [
+        (
+            {"evaluation": {"admission": {"enabled": False}}},
+            "/spec/evaluation",
+            "disabling both admission and mutateExisting evaluation modes is not allowed",
+        ),
+        (
+            {
+                "autogen": {"mutatingAdmissionPolicy": {"enabled": True}},
+                "variables": variables(a="1"),
+                "matchConditions": conditions("true", "variables.a == 1"),
+            },
+            "/spec/matchConditions/1/expression",
+            "spec.matchConditions[1].expression: Forbidden: variables cannot be referenced",
+        ),
+    ],
+)
+def test_checks_refused(spec: dict[str, Any], path: str, text: str) -> None:
+    with pytest.raises(CompileError) as caught:
+        compile_cel_policy(mutating(**spec))
+    (diagnostic,) = caught.value.diagnostics
+    assert text in diagnostic.message
+    assert diagnostic.location is not None
+    assert (diagnostic.location.line, diagnostic.location.path) == (3, path)
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        {
+            "evaluation": {
+                "admission": {"enabled": False},
+                "mutateExisting": {"enabled": True},
+            }
+        },
+        {"variables": variables(a="1"), "matchConditions": conditions("variables.a == 1")},
+    ],
+)
+def test_checks_taken(spec: dict[str, Any]) -> None:
+    compile_cel_policy(mutating(**spec))
+
+
+@pytest.mark.parametrize(
+    ("found", "text"),
+    [
+        (validating("true", matchConstraints=None), "a matchConstraints with at least one"),
+        (validating("true", matchConstraints={"resourceRules": []}), "a matchConstraints with"),
+        (
+            policy(
+                "NamespacedValidatingPolicy",
+                metadata={"namespace": "a"},
+                validations=[{"expression": "[1].all(x, dyn(http.Get('http://x')).a == x)"}],
+            ),
+            "spec: Forbidden: http.* is not allowed in namespaced policies",
+        ),
+        (
+            policy(
+                "NamespacedMutatingPolicy",
+                metadata={"namespace": "a"},
+                variables=variables(a="globalContext.get('x')"),
+                mutations=[],
+            ),
+            "spec: Forbidden: globalContext.* is not allowed in namespaced policies",
+        ),
+        (
+            policy(
+                "NamespacedGeneratingPolicy",
+                metadata={"namespace": "a"},
+                generate=[
+                    {"template": {"interpolate": "cel", "value": "a: (( http.Get('http://x') ))"}}
+                ],
+            ),
+            "spec: Forbidden: http.* is not allowed in namespaced policies",
+        ),
+    ],
+)
+def test_taken_by_the_program_alone(found: Resource, text: str) -> None:
+    (warning,) = cluster_refusals(read_cel_policy(found))
+    assert warning.severity is Severity.WARNING
+    assert text in warning.message
+    allowed = replace(read_cel_policy(found), allows_http=True)
+    assert bool(cluster_refusals(allowed)) == ("http.*" not in text)
+
+
+def test_a_policy_that_deletes_is_told_like_any_other() -> None:
+    conditions = [{"name": "a", "expression": "http.Get('http://x').ok == true"}]
+    found = policy(
+        "NamespacedDeletingPolicy",
+        metadata={"namespace": "a"},
+        schedule="0 0 * * *",
+        conditions=conditions,
+    )
+    (told,) = read_deleting_policy(found).diagnostics
+    assert "http.* is not allowed in namespaced policies" in told.message
+    assert read_deleting_policy(found, allows_http=True).diagnostics == ()
+
+
+@pytest.mark.parametrize(
+    "found",
+    [
+        validating("'http'.size() == 4"),
+        validating("true", evaluation={"mode": "JSON"}, matchConstraints=None),
+        policy("ValidatingAdmissionPolicy", matchConstraints=None, validations=[]),
+    ],
+)
+def test_checks_nothing_to_say(found: Resource) -> None:
+    assert cluster_refusals(read_cel_policy(found)) == []
+
+
+def test_a_policy_of_a_namespace_gets_no_global_context() -> None:
+    found = policy(
+        "NamespacedValidatingPolicy",
+        metadata={"namespace": "default"},
+        validations=[{"expression": "globalContext.get('x') == null"}],
+    )
+    problem = "globalContext.* is not allowed in namespaced policies"
+    assert said(found) == ("error", f"error: failed to get global reference: {problem}")

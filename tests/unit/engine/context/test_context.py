@@ -1,21 +1,33 @@
-"""Contexts: what expressions see, deferred entries, children."""
+"""Contexts: what expressions see, deferred entries, global entries, and the variable `images`."""
+
+from collections.abc import Sequence
+from typing import Any
 
 import pytest
 
+from chartkit.engine.cli_files.world import UserApi, UserGlobalContext, UserMocks
+from chartkit.engine.cluster_policy.verify_images.signed import compile_extractors
 from chartkit.engine.context.context import (
     MAX_CONTEXT_SIZE,
+    NOTHING,
     Context,
+    ImagesLoader,
     Loader,
     QueryError,
     admission_context,
+    has_images,
     merge,
     service_account,
     split_name,
 )
+from chartkit.engine.context.global_context import read_global_context_entry
+from chartkit.engine.context.images import extract_images
 from chartkit.engine.jmespath import compile_expression
-from chartkit.errors import EvaluationError
+from chartkit.engine.ports.services import Cluster
+from chartkit.engine.ports.world import World
+from chartkit.errors import CompileError, EvaluationError, LookupFailed
 from chartkit.go.strconv import Int64
-from chartkit.model import Body, Json
+from chartkit.model import Body, Json, Resource
 
 POD: Body = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "spec": {}}
 
@@ -196,3 +208,190 @@ def test_merge_changes_nothing() -> None:
 )
 def test_split_name(name: str, parts: tuple[str, ...]) -> None:
     assert split_name(name) == parts
+
+
+RESOURCE = {"group": "apps", "version": "v1", "resource": "deployments"}
+
+
+def _entry(version: str = "v2beta1", **spec: Any) -> Resource:
+    return Resource(
+        {
+            "apiVersion": f"kyverno.io/{version}",
+            "kind": "GlobalContextEntry",
+            "metadata": {"name": "e"},
+            "spec": spec,
+        }
+    )
+
+
+def _deployment(name: str, namespace: str) -> Body:
+    metadata = {"name": name, "namespace": namespace}
+    return {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": metadata}
+
+
+def _entries(entry: Resource, *objects: Body, api_calls: Sequence[Body] = ()) -> UserGlobalContext:
+    world = World(UserApi(Cluster(objects)), mocks=UserMocks(api_calls=api_calls))
+    return UserGlobalContext(entries=[read_global_context_entry(entry)], world=world)
+
+
+@pytest.mark.parametrize("version", ["v2", "v2beta1", "v2alpha1"])
+def test_objects_and_their_projection(version: str) -> None:
+    names = {"name": "names", "jmesPath": "[].metadata.name"}
+    entry = _entry(version, kubernetesResource=RESOURCE, projections=[names])
+    entries = _entries(entry, _deployment("b", "y"), _deployment("a", "x"))
+    assert entries.data("e", "names") == ["a", "b"]
+    assert len(entries.data("e", "")) == 2
+    with pytest.raises(LookupFailed, match='projection "more" not found'):
+        entries.data("e", "more")
+
+
+def test_objects_of_one_namespace() -> None:
+    entry = _entry(kubernetesResource={**RESOURCE, "namespace": "x"})
+    entries = _entries(entry, _deployment("b", "y"), _deployment("a", "x"))
+    assert [one["metadata"]["name"] for one in entries.data("e", "")] == ["a"]
+
+
+def test_a_call_with_a_recorded_answer() -> None:
+    entry = _entry(apiCall={"urlPath": "/things"})
+    answer = {"urlPath": "/things", "response": {"body": {"n": 1}}}
+    assert _entries(entry, api_calls=[answer]).data("e", "") == {"n": 1}
+
+
+def test_a_call_that_fails_or_has_no_answer() -> None:
+    entry = _entry(apiCall={"service": {"url": "https://example.com"}})
+    answer = {"url": "https://example.com", "response": {"statusCode": 500}}
+    with pytest.raises(LookupFailed, match="HTTP 500"):
+        _entries(entry, api_calls=[answer]).data("e", "")
+    with pytest.raises(LookupFailed, match="no data available"):
+        _entries(entry).data("e", "")
+
+
+def test_a_projection_that_fails() -> None:
+    projection = {"name": "p", "jmesPath": "to_upper(@)"}
+    entry = _entry(kubernetesResource=RESOURCE, projections=[projection])
+    with pytest.raises(LookupFailed, match='failed to apply projection "p"'):
+        _entries(entry).data("e", "p")
+
+
+@pytest.mark.parametrize(
+    ("spec", "fault"),
+    [
+        ({}, "must have exactly one of kubernetesResource, apiCall"),
+        ({"kubernetesResource": RESOURCE, "apiCall": {"urlPath": "/a"}}, "must have exactly one"),
+        ({"kubernetesResource": {"version": "v1beta1", "resource": "a"}}, "requires a group"),
+        ({"kubernetesResource": {"version": "v1"}}, "spec.kubernetesResource.resource"),
+        ({"kubernetesResource": {"version": "v1", "resource": ""}}, "requires a resource"),
+        ({"apiCall": {}}, "either have Service or URLPath"),
+        ({"apiCall": {"urlPath": "/a", "refreshInterval": "0s"}}, "refresh interval"),
+        ({"apiCall": {"urlPath": "/a", "refreshInterval": "x"}}, "refresh interval"),
+        ({"apiCall": {"urlPath": "/a", "data": []}}, "method as POST"),
+        ({"kubernetesResource": RESOURCE, "projections": [{"name": "e", "jmesPath": "@"}]}, "diff"),
+        ({"kubernetesResource": RESOURCE, "projections": [{"name": "", "jmesPath": "@"}]}, "name"),
+        ({"kubernetesResource": RESOURCE, "projections": [{"name": "p", "jmesPath": "("}]}, "Path"),
+        ({"kubernetesResource": RESOURCE, "more": 1}, "unknown field"),
+    ],
+)
+def test_global_context_refusals(spec: Body, fault: str) -> None:
+    with pytest.raises(CompileError) as caught:
+        read_global_context_entry(_entry(**spec))
+    assert any(fault in one.message for one in caught.value.diagnostics)
+
+
+def test_global_context_versions_that_are_not_served() -> None:
+    with pytest.raises(CompileError, match="does not serve"):
+        read_global_context_entry(_entry("v1", kubernetesResource=RESOURCE))
+
+
+def _pod(**spec: Json) -> Body:
+    return {"kind": "Pod", "spec": spec}
+
+
+def test_images_of_a_pod() -> None:
+    pod = _pod(
+        containers=[{"name": "web", "image": "ghcr.io/org/web:v1"}, {"name": "none"}],
+        initContainers=[{"name": "init", "image": "busybox"}],
+    )
+    images = extract_images(pod)
+    assert images["containers"] == {
+        "web": {
+            "registry": "ghcr.io",
+            "name": "web",
+            "path": "org/web",
+            "tag": "v1",
+            "reference": "ghcr.io/org/web:v1",
+            "referenceWithTag": "ghcr.io/org/web:v1",
+            "jsonPointer": "/spec/containers/0/image",
+        }
+    }
+    assert images["initContainers"]["init"]["reference"] == "docker.io/busybox:latest"
+    assert "ephemeralContainers" not in images
+
+
+@pytest.mark.parametrize(
+    ("kind", "steps"),
+    [
+        ("Deployment", ("spec", "template", "spec")),
+        ("Job", ("spec", "template", "spec")),
+        ("CronJob", ("spec", "jobTemplate", "spec", "template", "spec")),
+    ],
+)
+def test_images_of_controllers(kind: str, steps: tuple[str, ...]) -> None:
+    body: Json = {"containers": [{"name": "c", "image": "a"}]}
+    for step in reversed(steps):
+        body = {step: body}
+    resource = {"kind": kind, **body}
+    assert has_images(resource)
+    pointer = extract_images(resource)["containers"]["c"]["jsonPointer"]
+    assert pointer == "/" + "/".join(steps) + "/containers/0/image"
+
+
+def test_other_kinds_have_none() -> None:
+    resource = {"kind": "ConfigMap", "spec": {"containers": [{"name": "c", "image": "a"}]}}
+    assert not has_images(resource)
+    assert ImagesLoader(resource).fetch(Context({})) is NOTHING
+
+
+@pytest.mark.parametrize("kind", [None, 1, 1.5, True, [], ["Pod"], {}, {"kind": "Pod"}])
+def test_a_kind_that_is_no_text_has_none(kind: Json) -> None:
+    """JSON that is not an object of Kubernetes' may have anything there."""
+    resource = {"kind": kind, "spec": {"containers": [{"name": "c", "image": "a"}]}}
+    assert not has_images(resource)
+    assert extract_images(resource) == {}
+    extract = compile_extractors({"Pod": [{"path": "/spec/containers/*/image"}]})
+    assert extract(resource) == {}
+
+
+@pytest.mark.parametrize(
+    ("containers", "message"),
+    [
+        ([{"name": "c", "image": "A"}], "^invalid image 'A' \\(bad image: docker.io/A, "),
+        ([{"image": "a"}], "^invalid key$"),
+        ("c", "^invalid image config$"),
+        ({"c": ["a"]}, "^invalid image config$"),
+    ],
+)
+def test_images_faults(containers: Json, message: str) -> None:
+    with pytest.raises(EvaluationError, match=message):
+        extract_images(_pod(containers=containers))
+
+
+def test_containers_that_are_no_objects_are_passed_over() -> None:
+    container = {"name": "c", "image": "a"}
+    images = extract_images(_pod(containers=["x", None, 5, [[container]], container]))
+    assert images["containers"]["c"]["jsonPointer"] == "/spec/containers/4/image"
+    images = extract_images(_pod(containers={"x": "y", "z": container}))
+    assert images["containers"]["c"]["jsonPointer"] == "/spec/containers/z/image"
+
+
+@pytest.mark.parametrize(
+    ("query", "names"),
+    [
+        ("images.containers", True),
+        ("length(images)", True),
+        ("request.images", False),
+        ("myimages", False),
+        ("images2", False),
+    ],
+)
+def test_images_matches(query: str, names: bool) -> None:
+    assert ImagesLoader({}).matches(query) is names

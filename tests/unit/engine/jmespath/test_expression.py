@@ -1,12 +1,18 @@
-"""Compiled expressions: roots, the cache, errors, and what stays unchanged."""
+"""JMESPath: compiled expressions, declared functions, and what to write for one that fails."""
 
 import copy
+import random
+import re
 from typing import Any
 
 import pytest
 
 from chartkit.engine.jmespath import ExpressionSyntaxError, JMESPathError, compile_expression
+from chartkit.engine.jmespath.advice import advice, call_mistakes
+from chartkit.engine.jmespath.declaration import FunctionSpec
 from chartkit.engine.jmespath.expression import CrashError, InvalidTypeError, NotFoundError
+from chartkit.engine.jmespath.functions import FUNCTIONS
+from chartkit.engine.jmespath.nodes import Sources, use_sources
 from chartkit.go.strconv import Int64
 
 POD: dict[str, Any] = {
@@ -165,3 +171,124 @@ def test_syntax_errors_know_their_place() -> None:
     with pytest.raises(ExpressionSyntaxError) as raised:
         compile_expression("foo bar")
     assert raised.value.offset == 4
+
+
+NOON = 1_700_000_000_000_000_000
+
+
+def searched(text: str) -> object:
+    return compile_expression(text).search({})
+
+
+def test_functions_are_sorted_and_unique() -> None:
+    names = list(FUNCTIONS)
+    assert names == sorted(set(names))
+    assert len(names) == 76
+
+
+@pytest.mark.parametrize("spec", FUNCTIONS.values(), ids=lambda spec: spec.name)
+def test_functions_declaration(spec: FunctionSpec) -> None:
+    assert spec.signature.startswith(f"{spec.name}(")
+    assert spec.doc.endswith(".")
+    assert f"{spec.name}(" in spec.example
+    compile_expression(spec.example)
+
+
+def test_functions_clock() -> None:
+    with use_sources(Sources(now=lambda: NOON)):
+        assert searched("time_now_utc()") == searched("time_now()") == "2023-11-14T22:13:20Z"
+        assert searched("time_since('', '2023-11-14T22:13:00Z', '')") == "20s"
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        "[0-9a-f]{8}-[0-9]{2}",
+        "(foo|bar)+",
+        "a?b*c{2,3}",
+        "[^a-z]",
+        "[[:alpha:]_.-]{4}",
+        "[]x-]",
+        "\\x41\\.\\n",
+        "x{2}{3}",
+        "^.$",
+    ],
+)
+def test_random_text_matches_its_pattern(pattern: str) -> None:
+    plain = pattern.replace("[[:alpha:]", "[A-Za-z")
+    for seed in range(20):
+        with use_sources(Sources(chance=random.Random(seed))):
+            text = searched(f"random('{pattern}')")
+        assert isinstance(text, str)
+        assert re.fullmatch(plain.replace("{2}{3}", "{6}"), text, re.DOTALL)
+
+
+def test_random_text_stays_small() -> None:
+    with (
+        use_sources(Sources(chance=random.Random(1))),
+        pytest.raises(JMESPathError, match="too long"),
+    ):
+        searched("random('((a*)*)*')")
+
+
+def test_hosts_are_unknown_unless_resolved() -> None:
+    with pytest.raises(JMESPathError, match=r"lookup example\.org: no such host"):
+        searched("is_external_url('https://example.org')")
+    with use_sources(Sources(resolve=lambda _: ["10.0.0.1"])):
+        assert searched("is_external_url('https://example.org')") is False
+    with use_sources(Sources(resolve=lambda _: ["192.0.2.1"])):
+        assert searched("is_external_url('https://example.org')") is True
+
+
+ADVICE = {
+    "sum(`1`, `2`)": "add(a, b) adds two numbers; sum() takes one list",
+    "add(`1`)": "it is add(any, any) any",
+    "add(`1`, 10)": "write numbers in backticks: `10`",
+    "add('1', `2`)": "write `1`",
+    "add(label, `2`)": "the operands must be of one type",
+    "add(missing, `2`)": "an operand has no value",
+    "to_upper(missing)": "an argument has no value",
+    "to_upper(`1`)": "to_string() makes a text",
+    "label == ``x``": "write one pair of backticks",
+    "label == `x`": "JSON is in backticks",
+    "label = 'x'": "a comparison has two signs",
+    "label == 'x' and label": "write && for and",
+    "{{ label }}": "leave the braces out",
+    "to_uper(label)": "did you mean 'to_upper'?",
+    "request.object": "put the object below request.object",
+    "labl": "no variable is called labl",
+}
+
+
+@pytest.mark.parametrize(("text", "wanted"), ADVICE.items())
+def test_an_error_has_advice(text: str, wanted: str) -> None:
+    with pytest.raises(JMESPathError) as error:
+        compile_expression(text).search({"label": "5"})
+    assert (advice(str(error.value), text) or "").startswith(wanted)
+
+
+@pytest.mark.parametrize(
+    ("message", "wanted"),
+    [
+        (
+            "failed to resolve sum(a, b) at path /x: JMESPath query failed: incorrect number",
+            "add(a, b) adds two numbers; sum() takes one list",
+        ),
+        (
+            "failed to resolve add(a, 1) at path /x: invalid JMESPath query add(a, 1): "
+            "SyntaxError: Invalid token: tNumber",
+            "write numbers in backticks: `10`",
+        ),
+        ("failed to load context", None),
+        ("", None),
+    ],
+)
+def test_a_message_of_a_rule_names_the_expression(message: str, wanted: str | None) -> None:
+    assert advice(message) == wanted
+
+
+@pytest.mark.parametrize(
+    "text", ["add('1', '2')", "add(`1`, to_number('2'))", "sum([`1`, `2`])", "add(a, b)", "add('"]
+)
+def test_calls_that_can_succeed_are_no_mistake(text: str) -> None:
+    assert call_mistakes(text) == []

@@ -1,10 +1,19 @@
+"""Lint of values: each rule with its examples, fixes, schemas and unknown keys."""
+
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from chartkit.documents.reader import Document, Source, empty_document, read_text
+from chartkit.cli import main
+from chartkit.documents.reader import Document, Source, empty_document, read_file, read_text
+from chartkit.errors import InputError
 from chartkit.model import Body, Location, Resource, Severity
-from chartkit.values.lint import ChartValues, Stage, lint
+from chartkit.registration import declarations, modules
+from chartkit.values.lint import ChartValues, Stage, lint, rules
+from chartkit.values.lint.files import check_files, defaults, fix_values
+from chartkit.values.lint.rule import Rule, no_moves
+from chartkit.values.lint.rules import RULES
 from tests.data import tables
 
 _TABLES = tables(__file__)
@@ -192,3 +201,206 @@ def test_ck005_any_object_of_an_api_that_is_not_there() -> None:
     assert found.rule_id == "CK005"
     assert found.message == "Issuer i needs cert-manager.io/v1, which is not there"
     assert lint(looked_at, Stage.VALUES) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "expected", "ids"),
+    [
+        (
+            "# top\npolicyExceptions: # why\n  enabled: true\nx: 1 # last\n",
+            "# top\nx: 1 # last\nfeatures:\n  policyExceptions: # why\n    enabled: true\n",
+            ["CK007"],
+        ),
+        (
+            "features: {logging: {format: json}}\nadmissionController: {logging: {format: text}}\n",
+            None,
+            [],
+        ),
+        (
+            "admissionController:\n  logging: {format: json}\n  replicas: 3\n",
+            "admissionController:\n  replicas: 3\nfeatures:\n  logging: {format: json}\n",
+            ["CK007"],
+        ),
+        (
+            "config:\n  webhooks:\n  - objectSelector:\n      matchLabels: {a: b}  # why\n",
+            "config:\n  webhooks:\n    objectSelector:\n      matchLabels: {a: b}  # why\n",
+            ["CK008"],
+        ),
+        ("config:\n  webhooks:\n  - a: 1\n  - b: 2\n", None, []),
+        ("config:\n  webhooks: []\n", None, []),
+        ("", None, []),
+        ("- a list\n", None, []),
+    ],
+)
+def test_fixes(text: str, expected: str | None, ids: list[str]) -> None:
+    fixed, done = fix_values(text, "x.yaml", defaults(None))
+    assert done == ids
+    if expected is None:
+        assert fixed == text
+        return
+    assert body(fixed) == body(expected)
+    for comment in ("# top", "# why", "# last"):
+        assert (comment in fixed) == (comment in text)
+    assert fix_values(fixed, "x.yaml", defaults(None)) == (fixed, [])
+
+
+def test_json_stays_json() -> None:
+    text = '{"policyExceptions": {"enabled": true},\n "x": 1}\n'
+    fixed, _ = fix_values(text, "x.json", defaults(None))
+    assert fixed == '{"x": 1,\n "features": {"policyExceptions": {"enabled": true}}}\n'
+
+
+def test_what_cannot_be_edited() -> None:
+    webhooks = "config:\n  webhooks:\n  - a: 1\n"
+    with pytest.raises(
+        InputError, match=r"^x.yaml:1:1: cannot be edited without .*'y' is not a string"
+    ):
+        fix_values(f"y: 1\n{webhooks}", "x.yaml", {})
+    moved = "policyExceptions: &x {enabled: true}\na: *x\n"
+    with pytest.raises(InputError, match="cannot be edited without a change to other lines: "):
+        fix_values(moved, "x.yaml", {"features": {"policyExceptions": {}}})
+    assert fix_values("a: 2001-13-45\n", "x.yaml", {}) == ("a: 2001-13-45\n", [])
+    with pytest.raises(InputError, match=r"x.yaml:2:1: the key 'a' stands here a second time"):
+        fix_values("a: 1\na: 2\n", "x.yaml", {})
+
+
+def body(text: str) -> Body:
+    found: Body = read_text(text, "x")[0].body
+    return found
+
+
+SERVICE = """\
+{{ with .Values.service -}}
+apiVersion: v1
+kind: Service
+metadata: {name: web}
+spec: {{ toJson . }}
+{{- end }}
+"""
+
+
+def _ids(folder: Path, rule: Rule, values: str) -> set[str]:
+    file = folder / "mine.yaml"
+    file.write_text(values)
+    chart = None
+    if example_chart := rule.texts.get("exampleChart"):
+        chart = folder / "chart"
+        chart.mkdir()
+        (chart / "Chart.yaml").write_text("apiVersion: v2\nname: chart\nversion: 1.0.0\n")
+        (chart / "values.yaml").write_text(example_chart)
+        (chart / "templates").mkdir()
+        (chart / "templates" / "service.yaml").write_text(SERVICE)
+    return {each.rule_id for each in check_files([file], chart, False)}
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.id)
+def test_a_rule_reports_its_problematic_example(tmp_path: Path, rule: Rule) -> None:
+    assert rule.id in _ids(tmp_path, rule, rule.texts["problematic"])
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.id)
+def test_a_rule_accepts_its_correct_example(tmp_path: Path, rule: Rule) -> None:
+    assert _ids(tmp_path, rule, rule.texts["correct"]) == set()
+
+
+@pytest.mark.parametrize(
+    "rule", [rule for rule in RULES if rule.moves is not no_moves], ids=lambda rule: rule.id
+)
+def test_a_rule_fixes_its_problematic_example(tmp_path: Path, rule: Rule) -> None:
+    text, fixed = fix_values(rule.texts["problematic"], "mine.yaml", defaults(None))
+    assert fixed == [rule.id]
+    assert rule.id not in _ids(tmp_path, rule, text)
+
+
+def test_each_rule_is_declared_once_with_its_words() -> None:
+    found = (declarations(Rule, vars(module)) for module in modules(rules.__name__))
+    declared = sorted(rule.id for of_module in found for rule in of_module)
+    (words,) = read_file(Path(rules.__file__).parents[1] / "rules.yaml")
+    assert declared == sorted(words.body) == [rule.id for rule in RULES]
+    assert len(set(declared)) == len(RULES)
+
+
+SCHEMAS = [
+    "",
+    "[]",
+    "3",
+    '{"type": 5}',
+    '{"type": "strin"}',
+    '{"properties": 3}',
+    '{"properties": {"a": {"type": ["x"]}}}',
+    '{"properties": {"a": {"pattern": "((("}}}',
+    '{"properties": {"a": {"minLength": "x"}}}',
+    '{"$ref": "#"}',
+    '{"$ref": "#/x"}',
+    '{"$defs": {"a": {"$ref": "#/$defs/b"}, "b": {"$ref": "#/$defs/a"}}, "$ref": "#/$defs/a"}',
+    '{"allOf": []}',
+    '{"enum": 1, "required": "a", "items": 1}',
+    '{"a": NaN}',
+]
+
+
+@pytest.mark.parametrize("schema", SCHEMAS)
+def test_a_schema_that_is_none(
+    schema: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("Chart.yaml").write_text("apiVersion: v2\nname: c\nversion: 1.0.0\n")
+    Path("values.yaml").write_text("a: x\n")
+    Path("v.yaml").write_text("a: y\n")
+    Path("values.schema.json").write_text(schema)
+    with pytest.raises(SystemExit) as ended:
+        main(["values", "lint", "--chart", ".", "v.yaml"])
+    assert ended.value.code == 2
+    assert len(capsys.readouterr().err.splitlines()) == 1
+
+
+UNKNOWN_DEFAULTS = """\
+replicas: 1
+empty: {}
+nothing: null
+controller:
+  podLabels: {a: b}
+  resources: {limits: {memory: 1Gi}}
+  metering: {disabled: false, port: 8000}
+features:
+  logging: {verbosity: 2}
+"""
+
+
+def findings(overlay: str) -> list[str]:
+    (defaults,), (values,) = (
+        read_text(UNKNOWN_DEFAULTS, "values.yaml"),
+        read_text(overlay, "mine.yaml"),
+    )
+    return [str(each) for each in lint(ChartValues(defaults, (values,), None, {}), Stage.VALUES)]
+
+
+@pytest.mark.parametrize(
+    ("overlay", "name", "place", "hint"),
+    [
+        ("replica: 2", "replica", "1:1", "did you mean 'replicas'?"),
+        ("zzz: 2", "zzz", "1:1", "Helm takes any key"),
+        ("controller:\n  metering:\n    prt: 1", "controller.metering.prt", "3:5", "'port'?"),
+        ("features: {loging: {}}", "features.loging", "1:12", "did you mean 'logging'?"),
+    ],
+)
+def test_unknown(overlay: str, name: str, place: str, hint: str) -> None:
+    (found,) = findings(overlay)
+    assert found.startswith(f"mine.yaml:{place}: ")
+    assert f"no key '{name}'" in found
+    assert hint in found
+
+
+@pytest.mark.parametrize(
+    "overlay",
+    [
+        "replicas: 2",
+        "global: {x: 1}",
+        "empty: {x: {y: 1}}",
+        "nothing: {x: 1}",
+        "controller: {podLabels: {x: y}, resources: {limits: {cpu: 1}}}",
+        "controller: {metering: null}",
+    ],
+)
+def test_known(overlay: str) -> None:
+    assert not [each for each in findings(overlay) if "no key" in each]

@@ -1,16 +1,21 @@
-"""chartkit.safe_text: nothing in a text of strangers does anything where it is shown."""
+"""Texts: of strangers, of mistyped names, and of shared types."""
 
 import html
 import json
 import re
+import subprocess
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import chartkit
 from chartkit.documents.reader import parse_yaml
 from chartkit.documents.yaml_dump import dump_yaml
+from chartkit.engine.cel import ENVIRONMENTS, CelCompileError, compile_expression
+from chartkit.model import Diagnostic, Location, Severity, single_line
 from chartkit.safe_text import escape_controls, markdown_block, markdown_cell, shown, shown_lines
+from chartkit.suggestions import did_you_mean, nearest, suggestion
 
 CONTROLS = [
     *map(chr, range(32)),
@@ -113,3 +118,62 @@ def test_names_of_commits_are_code() -> None:
 
 def test_a_block_of_code_ends_at_its_own_end() -> None:
     assert markdown_block(["a", "```", "````b"]) == ["`````", "a", "```", "````b", "`````"]
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [("reportController", "reportsController"), ("ENFORCE", "Enforce"), ("zzzz", None)],
+)
+def test_suggestion(name: str, expected: str | None) -> None:
+    hint = suggestion(name, ["reportsController", "Enforce", "Audit"])
+    assert hint == (f"did you mean '{expected}'?" if expected else None)
+
+
+def test_the_most_similar_name_comes_first() -> None:
+    assert nearest("scann", ["scanner", "scan", "render"]) == ["scan", "scanner"]
+    assert nearest("scann", ["scanner", "scan", "render"], 1) == ["scan"]
+
+
+@pytest.mark.parametrize(
+    ("names", "hint"),
+    [
+        ([], None),
+        (["a"], "did you mean 'a'?"),
+        (["a", "b"], "did you mean 'a' or 'b'?"),
+        (["a", "b", "c"], "did you mean 'a', 'b' or 'c'?"),
+    ],
+)
+def test_hint(names: list[str], hint: str | None) -> None:
+    assert did_you_mean(names) == hint
+
+
+def test_no_other_module_looks_for_similar_names() -> None:
+    command = ["grep", "-rl", "get_close_matches", "--include=*.py", chartkit.__path__[0]]
+    found = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
+    assert [file.rpartition("/")[2] for file in found] == ["suggestions.py"]
+
+
+def test_a_diagnostic_is_one_line() -> None:
+    with pytest.raises(CelCompileError) as caught:
+        compile_expression("object.a. == 1 &&\n  true", ENVIRONMENTS["vpol"])
+    whole = caught.value.text
+    found = str(Diagnostic("cel", Severity.ERROR, whole, Location("a.yaml", 3), "mend it"))
+    assert "\n | object.a. == 1 &&\n | ...." in whole
+    assert found.startswith("a.yaml:3: error cel: ERROR: <input>:1:11: Syntax error: ")
+    assert found.endswith(" (mend it)")
+    assert "\n" not in found
+    assert " | " not in found
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("a  b | c", "a  b | c"),
+        ("a\n\n  b \n", "a b"),
+        ("wrong:\n | x == y\n | ..^\nand worse", "wrong: and worse"),
+        ("a  b\n", "a  b"),
+        ("", ""),
+    ],
+)
+def test_a_text_on_one_line(text: str, line: str) -> None:
+    assert single_line(text) == line

@@ -1,13 +1,17 @@
-"""Cron schedules: what is read and when they run next."""
+"""Texts with a grammar: cron schedules, references of images, wildcards."""
 
 import contextlib
+import fnmatch
 from datetime import UTC, date, datetime, timedelta, timezone
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chartkit.engine.scalars.cron import Schedule, is_standard
+from chartkit.engine.scalars.cron import CronExpression, Schedule, is_standard
+from chartkit.engine.scalars.image_reference import ImageReferenceError, parse_reference
+from chartkit.engine.scalars.wildcard import compile_wildcard, has_wildcard
 
 
 def _at(text: str) -> datetime:
@@ -143,3 +147,111 @@ def test_a_daily_schedule_runs_within_a_day(minute: int, hour: int, after: datet
 def test_any_text_is_read_or_refused(text: str) -> None:
     with contextlib.suppress(ValueError):
         Schedule.parse(text)
+
+
+TABLE = [
+    tuple(line.split("\t"))
+    for line in Path(__file__).with_name("cron_expressions.tsv").read_text().splitlines()
+]
+AFTER = datetime(2030, 1, 1, 10, 2, 30, tzinfo=UTC)
+
+
+def _answer(text: str) -> str:
+    try:
+        found = CronExpression.parse(text).next(AFTER)
+    except ValueError as error:
+        return f"error: {error}"
+    return "never" if found is None else found.strftime("%Y-%m-%dT%H:%M:%S")
+
+
+@pytest.mark.parametrize(("text", "webhook", "controller"), TABLE)
+def test_what_the_webhook_and_the_controller_say(text: str, webhook: str, controller: str) -> None:
+    assert is_standard(text) is (webhook == "webhook")
+    assert _answer(text) == controller
+
+
+@given(st.text(max_size=30))
+def test_any_expression_is_read_or_refused(text: str) -> None:
+    with contextlib.suppress(ValueError):
+        CronExpression.parse(text).next(AFTER)
+
+
+_DIGEST = "sha256:" + "0a" * 32
+
+
+@pytest.mark.parametrize(
+    ("text", "registry", "repository", "tag", "digest"),
+    [
+        ("nginx", "index.docker.io", "library/nginx", "latest", ""),
+        ("docker.io/a/bc", "index.docker.io", "a/bc", "latest", ""),
+        ("r/ab", "index.docker.io", "r/ab", "latest", ""),
+        ("r:99/ab:v1", "r:99", "ab", "v1", ""),
+        ("http:///ab", "http:", "//ab", "latest", ""),
+        ("[::1]/ab", "[::1]", "ab", "latest", ""),
+        ("R.io/ab", "R.io", "ab", "latest", ""),
+        (f"ghcr.io/ab:v1@{_DIGEST}", "ghcr.io", "ab", "", _DIGEST),
+        (f"ab@{_DIGEST}", "index.docker.io", "library/ab", "", _DIGEST),
+    ],
+)
+def test_a_reference_has_its_parts(
+    text: str, registry: str, repository: str, tag: str, digest: str
+) -> None:
+    found = parse_reference(text)
+    assert (found.registry, found.repository) == (registry, repository)
+    assert (found.tag, found.digest) == (tag, digest)
+    assert (found.identifier, str(found)) == (digest or tag, text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("", "n", "ghcr.io/a", "UPPER/case", "nginx:", "a b", "r.io:port/ab", "host%41/ab"),
+        *("user:pw@host/ab", "nginx@sha256:abc", f"ab@{_DIGEST.upper()}", f"a@{_DIGEST}@x"),
+        "ab:" + "t" * 129,
+    ],
+)
+def test_what_is_no_reference_is_refused(text: str) -> None:
+    with pytest.raises(ImageReferenceError, match="could not parse reference: "):
+        parse_reference(text)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text", "matches"),
+    [
+        ("", "", True),
+        ("", "a", False),
+        ("*", "", True),
+        ("**", "a/b\nc", True),
+        ("a*b", "ab", True),
+        ("a*b", "aXbYb", True),
+        ("ab*ba", "aba", False),
+        ("*a*b*", "xxbxa", False),
+        ("a?c", "abc", True),
+        ("a?c", "ac", False),
+        ("?", "é", True),
+        ("?", "\n", True),
+        ("a*?", "a", False),
+        ("[ab]", "a", False),
+        ("[ab]*", "[ab]x", True),
+        ("a.c", "abc", False),
+        ("a.c*?", "a.cd", True),
+    ],
+)
+def test_wildcard_matches(pattern: str, text: str, matches: bool) -> None:
+    assert compile_wildcard(pattern)(text) is matches
+
+
+def test_many_stars_stay_fast() -> None:
+    assert not compile_wildcard("*a" * 50 + "b")("a" * 20_000)
+    assert not compile_wildcard("*a?" * 50 + "b")("a" * 5_000)
+
+
+def test_tells_patterns_from_names() -> None:
+    assert has_wildcard("a*")
+    assert has_wildcard("a?")
+    assert not has_wildcard("[a]")
+
+
+@given(st.text("ab*?", max_size=8), st.text("ab", max_size=8))
+def test_agrees_with_the_shell(pattern: str, text: str) -> None:
+    assert compile_wildcard(pattern)(text) is fnmatch.fnmatchcase(text, pattern)

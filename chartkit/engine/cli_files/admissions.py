@@ -13,7 +13,6 @@ from chartkit.model import Body, Json, Resource
 
 OPERATIONS = ("CREATE", "UPDATE", "DELETE", "CONNECT")
 OPERATION = "request.operation"
-_AUTOGEN = ("", "autogen-cronjob-", "autogen-")
 _EMPTY: Mapping[str, Json] = MappingProxyType({})
 _NO_LABELS: Mapping[str, str] = MappingProxyType({})
 
@@ -43,13 +42,11 @@ class UserValues:
         return {**self.globals, **self.by_resource.get((policy, resource), _EMPTY), **self.settings}
 
     def for_rule(self, policy: str, rule: str) -> Mapping[str, Json]:
-        """The variables (dotted names) of one rule; autogen rules share the variables of the
-        original rule."""
-        for prefix in _AUTOGEN:
-            if rule.startswith(prefix):
-                variables = self.by_rule.get((policy, rule.removeprefix(prefix)))
-                if variables is not None:
-                    return variables
+        """The variables (dotted names) of one rule: the first that are given for it, or for the
+        rule that an autogen rule was made from."""
+        for (owner, name), variables in self.by_rule.items():
+            if owner == policy and rule in (name, f"autogen-{name}", f"autogen-cronjob-{name}"):
+                return variables
         return _EMPTY
 
     def namespace_labels(self, namespace: str) -> Mapping[str, str]:

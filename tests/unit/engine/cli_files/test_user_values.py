@@ -24,6 +24,13 @@ BODY: Body = {
 }
 
 
+def test_the_first_values_that_fit_a_rule_are_its_own() -> None:
+    names = ("autogen-a", "a", "b", "autogen-b")
+    values = UserValues(by_rule={("p", name): {"of": name} for name in names})
+    rules = ("autogen-a", "autogen-cronjob-a", "b", "autogen-b")
+    assert [values.for_rule("p", rule)["of"] for rule in rules] == ["autogen-a", "a", "b", "b"]
+
+
 def test_user_values() -> None:
     values = read_values(BODY, PLACE, {"s": "set"})
     assert values.for_resource("p", "r") == {

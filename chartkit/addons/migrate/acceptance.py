@@ -25,6 +25,7 @@ from chartkit.model import (
 )
 from chartkit.wording import shortened
 
+REFUSED: Final = "Kyverno refuses it"
 _MOST: Final = 500
 """The most characters of a reason that is not about one rule."""
 _ALONE: Final = "/spec/rules/0"
@@ -120,7 +121,7 @@ def _reason(fault: CompileError) -> NotConvertible:
     is_within, message = path.startswith(_ALONE), single_line(fault.message)
     if fault.hint:
         message = f"{message} ({fault.hint})"
-    reason = f"Kyverno refuses it: {message if is_within else shortened(message, _MOST)}"
+    reason = f"{REFUSED}: {message if is_within else shortened(message, _MOST)}"
     return NotConvertible(reason, path.removeprefix(_ALONE).strip("/") if is_within else "")
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+from chartkit.addons.migrate.acceptance import REFUSED
 from chartkit.addons.migrate.charts.forms import NUMBER, SWITCH, NewForm
 from chartkit.addons.migrate.charts.normal import normal_policy
 from chartkit.addons.migrate.charts.variants import VALIDATING
@@ -318,6 +319,8 @@ class ChartProof:
             return error.message
         accepted = conversion.accepted or legacy
         if len(legacy_rules(accepted)) < len(legacy_rules(legacy)):
+            return None
+        if any(one.reason.startswith(REFUSED) for one in conversion.outcomes) and not case.is_own:
             return None
         return self._compared(form, conversion, made) or self.differing.get(_id(legacy.body), "")
 

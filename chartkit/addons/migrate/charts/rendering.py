@@ -76,6 +76,10 @@ MARK: Final = re.compile(r"ck-mark(\d{3})x(\d)xxx")
 _NUMBER: Final = "707{:03}{}70707"
 NUMBER: Final = re.compile(r"707(\d{3})(\d)70707")
 """The mark of a value that a pattern puts in order: a number, which is a size as well."""
+_DURATION: Final = "7{:03}{}7h"
+DURATION: Final = re.compile(r"\b7(\d{3})(\d)7h\b")
+"""The mark of a value that a condition compares with a duration."""
+_TIME: Final = re.compile(r"(?:\d+(?:\.\d+)?(?:h|m|s|ms))+")
 _EXCLUDED: Final = "chartkitexclude{:03}"
 EXCLUDED: Final = re.compile(r"chartkitexclude(\d{3})")
 _ITEM: Final = "$item"
@@ -436,6 +440,9 @@ class _Run:
         if _BEHIND_SIGN.search(before) or type(sample) in (int, float):
             self._policy.ordered.add(number)
             return _NUMBER.format(number, index) + self._policy.suffixes.get(number, "")
+        compared = "".join(self._parts).rpartition("key:")[2] if self._key() == "value" else ""
+        if "time_" in compared and isinstance(sample, str) and _TIME.fullmatch(sample):
+            return _DURATION.format(number, index)
         if _BEHIND_QUOTE.search(before):
             self._policy.quoted.add(number)
         return _MARK.format(number, index) + self._policy.suffixes.get(number, "")

@@ -11,6 +11,7 @@ from typing import Final
 
 from chartkit.addons.migrate.charts.normal import laid_out
 from chartkit.addons.migrate.charts.rendering import (
+    DURATION,
     EXCLUDED,
     ITEMS,
     MARK,
@@ -275,7 +276,7 @@ class Variants:
             return value
         if key == "value":
             value = _PLAIN.sub(self._quoted, value)
-        return NUMBER.sub(r"ck-mark\1x\2xxx", value)
+        return DURATION.sub(r"ck-mark\1x\2xxx", NUMBER.sub(r"ck-mark\1x\2xxx", value))
 
     def _quoted(self, match: re.Match[str]) -> str:
         is_quoted = int(match[2]) in self.template.quoted

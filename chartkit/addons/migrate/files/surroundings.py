@@ -16,7 +16,7 @@ from chartkit.addons.migrate.files.references import PATCH, PATCHES, Steps, refe
 from chartkit.addons.migrate.files.texts import MigratedObject
 from chartkit.addons.migrate.plan.inventory import Inventory, LegacyObject, is_status
 from chartkit.addons.migrate.plan.origin import Tool
-from chartkit.documents.reader import Document, read_file, resources
+from chartkit.documents.reader import Document, read_file, read_source, resources
 from chartkit.engine.cluster_policy.policy_check.warnings import is_legacy
 from chartkit.engine.kubernetes.kinds import group_of
 from chartkit.errors import InputError
@@ -36,6 +36,7 @@ _VALUES: Final = re.compile(_KEYS)
 _IN_TEXT: Final = re.compile(rf"^[ \t]*({_KEYS})[ \t]*:", re.MULTILINE)
 _VALUE: Final = "a value of a chart of ClusterPolicies, which the new policies do not read"
 _RENDERED: Final = "is rendered from a chart, whose template stays: change it by hand"
+_READ: Final = "is in a file that a template reads: migrate that file itself"
 _DEPENDENCY: Final = "a chart that others depend on, with {policies}: migrate the chart itself"
 _TEMPLATE: Final = "the policy of this template stays: {reason}"
 _IN_CLUSTER: Final = "is in a cluster, where nothing is changed"
@@ -214,6 +215,10 @@ def _rendered(migrated: Iterable[MigratedObject], charts: ChartMigration) -> Ite
             dependencies[Path(origin.name, *below[:at][below[0] == "/" :])] += 1
             continue
         text = _RENDERED if origin.tool is Tool.CHART else _IN_CLUSTER
+        template = Path(resource.location.file)
+        source = read_source(template) if template.is_file() else ""
+        if ".Files." in source and "tpl " not in source:
+            text = _READ
         yield Mention(resource.location, f"{resource_id(resource)} {text}")
     for folder, count in dependencies.items():
         yield Mention(

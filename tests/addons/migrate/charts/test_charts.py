@@ -533,3 +533,17 @@ def test_values_in_generated_texts_are_no_expressions(tmp_path: Path) -> None:
     assert "startsWith" in new["spec"]["matchConditions"][0]["expression"]
     with pytest.raises(RenderError, match="pods has what begins an expression"):
         new_policies(folder, pods="((request.userInfo))")
+
+
+def test_a_duration_is_compared_as_one(tmp_path: Path) -> None:
+    text = (
+        "apiVersion: kyverno.io/v2\nkind: ClusterCleanupPolicy\nmetadata:\n  name: old\nspec:\n"
+        "  schedule: {{ .Values.schedule | quote }}\n  match:\n    any:\n    - resources:\n"
+        "        kinds: [Job]\n  conditions:\n    all:\n    - key: \"{{ `{{ time_since('', "
+        "'{{ target.metadata.creationTimestamp }}', '') }}` }}\"\n      operator: GreaterThan\n"
+        "      value: {{ .Values.age }}\n"
+    )
+    chart = write_chart(tmp_path / "c", {"p.yaml": text}, "schedule: 0 * * * *\nage: 24h\n")
+    assert not migrated(chart).left
+    (new,) = new_policies(chart, age="30m")
+    assert new["spec"]["conditions"][0]["expression"].endswith('> duration("30m")')

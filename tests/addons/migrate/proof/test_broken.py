@@ -33,6 +33,35 @@ validate:
 """
 
 
+_CAPABILITIES = "securityContext.capabilities"
+_DROPPED = f"[?!contains(not_null({_CAPABILITIES}.drop, `[]`), 'ALL')] | length(@)"
+_TWO_LISTS = f"""
+validate:
+  message: m
+  deny:
+    conditions:
+      any:
+      - key: "{{{{ request.object.spec.containers{_DROPPED} }}}}"
+        operator: GreaterThan
+        value: 0
+      - key: "{{{{ request.object.spec.containers[].{_CAPABILITIES}.add[] }}}}"
+        operator: AnyNotIn
+        value: [CHOWN]
+"""
+_LIMITS = """
+context:
+- name: scratch
+  variable: {jmesPath: "request.object.spec.volumes[?contains(keys(@), 'emptyDir')].name"}
+validate:
+  message: m
+  foreach:
+  - list: request.object.spec.[initContainers, containers][]
+    preconditions:
+      all: [{key: "{{ element.volumeMounts[].name }}", operator: AnyIn, value: "{{ scratch }}"}]
+    pattern: {resources: {requests: {memory: "?*"}, limits: {memory: "?*"}}}
+"""
+
+
 _DATA = "request.object.data"
 _OWN_NAME = deny(
     f"{{{{ to_lower({_DATA}.b || '') }}}}",
@@ -42,20 +71,28 @@ _OWN_NAME = deny(
 
 
 @pytest.mark.parametrize(
-    ("rule", "kind", "right", "broken"),
+    ("rule", "kind", "right", "broken", "most"),
     [
-        (deny(f"{{{{ {_DATA}.a || '' }}}}", "AnyNotIn", f"[{_NAMES}]"), "ConfigMap", "ns-17", "ns"),
-        (deny(_VERBS, "Equals", "true"), "Role", "'watch' in rule.verbs", _EVERY_VERB),
-        (_ANNOTATIONS, "Ingress", "/etc/passwd", "/etc/passwdx"),
-        (_QUOTAS, "Namespace", "< 1", "< 2"),
-        (_OWN_NAME, "ConfigMap", "name.lowerAscii()", "name.upperAscii()"),
+        (
+            deny(f"{{{{ {_DATA}.a || '' }}}}", "AnyNotIn", f"[{_NAMES}]"),
+            "ConfigMap",
+            "ns-17",
+            "ns",
+            800,
+        ),
+        (deny(_VERBS, "Equals", "true"), "Role", "'watch' in rule.verbs", _EVERY_VERB, 800),
+        (_ANNOTATIONS, "Ingress", "/etc/passwd", "/etc/passwdx", 800),
+        (_QUOTAS, "Namespace", "< 1", "< 2", 800),
+        (_OWN_NAME, "ConfigMap", "name.lowerAscii()", "name.upperAscii()", 800),
+        (_TWO_LISTS, "Pod", ": object.spec.containers.all", ": object.spec.containers.exists", 800),
+        (_LIMITS, "Pod", "requests.?memory.orValue('')", "requests.?memory.orValue('x')", 1_800),
     ],
 )
-def test_what_is_broken_is_found(rule: str, kind: str, right: str, broken: str) -> None:
+def test_what_is_broken_is_found(rule: str, kind: str, right: str, broken: str, most: int) -> None:
     conversion = convert(Resource(policy(rule, kind), Location("policy.yaml")))
     text = json.dumps(conversion.documents)
     assert right in text, text
-    options = replace(proof_options(conversion), most_requests=800, stops_early=True)
+    options = replace(proof_options(conversion), most_requests=most, stops_early=True)
     for forms, is_equal in ((text, True), (text.replace(right, broken), False)):
         documents = [Resource(body, Location("new.yaml")) for body in json.loads(forms)]
         proof = prove(conversion.legacy, documents, options=options)

@@ -105,7 +105,7 @@ def with_value(
         if new is ABSENT and not rest:
             return members[:-1] if alone else []
         while len(members) < 1 + alone:
-            members.append(make(done) if not members or rest else members[0])
+            members.append(members[0] if members else make(done))
         if alone and len(members) > 1 and isinstance(members[-1], dict):
             members[-1] = renamed(members[-1], members[:-1])
         below = (*done, EACH)

@@ -48,6 +48,7 @@ _MOST_REFUSED: Final = 1_000
 _FEW: Final = 8
 _TOGETHER: Final = 30
 """So many changes of one learned request come before a better one is looked for."""
+_DEFAULTED: Final = frozenset(("limits", "requests"))
 _AS_WRITTEN: Final = 4
 """Of so many requests one is also made without an API server's defaults."""
 _CONTROLLED: Final = 2
@@ -156,6 +157,8 @@ class Cases:
             return
         stored = as_sent(case, self._contents)
         changes = case.document.get("operation") in _CHANGES_OF_STORED
+        # Where a limit is set, an API server sets the request: as written, each is there alone.
+        raw = raw or any(not _DEFAULTED.isdisjoint(path) for path, _ in case.tries[-1:])
         if stored is case or (raw and not changes):
             yield case
         if stored is not case:

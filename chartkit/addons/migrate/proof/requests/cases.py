@@ -6,7 +6,7 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import cycle, islice, repeat
 from typing import Final
 
@@ -81,7 +81,8 @@ class Learned:
 class Space:
     """The requests of one kind: its given and least objects, and the facets.
 
-    learned: requests that had a new outcome, which are changed further.
+    learned: requests that had a new outcome, which are changed further; contents: those of the
+    documents that are made.
     """
 
     kind: GroupVersionKind
@@ -89,6 +90,7 @@ class Space:
     facets: tuple[Facet, ...]
     controllers: tuple[GroupVersionKind, ...] = ()
     learned: list[Learned] = field(default_factory=list)
+    contents: Contents = field(default_factory=Contents)
 
 
 def base_case(body: Body, origin: str, around: Body | None = None) -> Case:
@@ -120,6 +122,7 @@ class Cases:
     def of(self, spaces: Sequence[Space], seed: str) -> Iterator[Case]:
         """Yield the requests of all kinds in turns."""
         chance = random.Random(seed)
+        spaces = [replace(space, contents=self._contents) for space in spaces]
         for stages in _STAGES if spaces else ():
             made = [
                 (self._once(stage(space, chance), space, is_endless=stage in _ENDLESS), share)
@@ -239,14 +242,14 @@ def _meeting(space: Space, _chance: random.Random) -> Iterator[Case]:
     for group in _groups(space):
         facets = [facet for facet in space.facets if group in facet.groups]
         for base in space.bases[:4]:
-            yield with_values(base, [(facet, facet.values[0]) for facet in facets], space.kind)
-            yield with_values(base, [(facet, _missed(facet)) for facet in facets], space.kind)
+            yield with_values(base, [(facet, facet.values[0]) for facet in facets], space)
+            yield with_values(base, [(facet, _missed(facet)) for facet in facets], space)
     for base in space.bases[:1]:
-        yield with_values(base, [(facet, facet.values[0]) for facet in space.facets], space.kind)
+        yield with_values(base, [(facet, facet.values[0]) for facet in space.facets], space)
     for base in met_bases(space)[:1]:
         yield base
         for facet in [one for one in space.facets if one.met][:_FEW]:
-            yield from _operations(with_values(base, [(facet, _missed(facet))], space.kind), base)
+            yield from _operations(with_values(base, [(facet, _missed(facet))], space), base)
 
 
 def _single(space: Space, _chance: random.Random) -> Iterator[Case]:
@@ -262,7 +265,7 @@ def _single(space: Space, _chance: random.Random) -> Iterator[Case]:
                 for facet in space.facets:
                     if index < len(facet.values) and mixed in facet.mixed:
                         change = (facet, facet.tried[index])
-                        yield with_values(base, [change], space.kind, mixed=mixed)
+                        yield with_values(base, [change], space, mixed=mixed)
 
 
 def _decided(space: Space, _chance: random.Random) -> Iterator[Case]:
@@ -290,7 +293,7 @@ def _decided(space: Space, _chance: random.Random) -> Iterator[Case]:
 def _changed(learned: Learned, space: Space) -> Iterator[Case]:
     """Yield a request with each place that its rules look at changed to each of its values, then
     to what other places hold, updates between it and others, and lists with one such element."""
-    case, kind, groups = learned.case, space.kind, learned.groups
+    case, groups = learned.case, learned.groups
     about = (*groups, *(f"{name}/" for name in groups))
     facets = [
         facet
@@ -302,13 +305,13 @@ def _changed(learned: Learned, space: Space) -> Iterator[Case]:
         for index in range(most):
             for facet in facets:
                 if index < len(facet.values) and mixed in facet.mixed:
-                    yield with_values(case, [(facet, facet.tried[index])], kind, mixed=mixed)
+                    yield with_values(case, [(facet, facet.tried[index])], space, mixed=mixed)
         if mixed is Mixed.NO:
             held = {text for facet in facets for text in facet.texts_of(case.document)}
             for facet in facets:
                 others = filter(facet.takes, sorted(held))
                 yield from (
-                    with_values(case, [(facet, text)], kind) for text in islice(others, _FEW)
+                    with_values(case, [(facet, text)], space) for text in islice(others, _FEW)
                 )
             for other in space.learned[:_FEW]:
                 yield _updated(case, other.case)
@@ -324,7 +327,7 @@ def _operated(space: Space, _chance: random.Random) -> Iterator[Case]:
     for base in some[:6]:
         for facet in space.facets:
             for value in facet.values[:: max(1, len(facet.values) // 3)]:
-                changed = with_values(base, [(facet, value)], space.kind)
+                changed = with_values(base, [(facet, value)], space)
                 yield from _operations(changed, base)
 
 
@@ -374,7 +377,7 @@ def _pairs(space: Space, chance: random.Random) -> Iterator[Case]:
         for value, beside in pairs[:24]:
             base = chance.choice(bases)
             mixed = _mixed(chance)
-            yield with_values(base, [(facet, value), (other, beside)], space.kind, mixed=mixed)
+            yield with_values(base, [(facet, value), (other, beside)], space, mixed=mixed)
 
 
 def _by_chance(space: Space, chance: random.Random) -> Iterator[Case]:
@@ -385,7 +388,7 @@ def _by_chance(space: Space, chance: random.Random) -> Iterator[Case]:
         for _ in range(chance.randint(1, _CHANGES)):
             facet = chance.choice(space.facets)
             value = chance.choice(facet.values)
-            case = with_values(case, [(facet, value)], space.kind, mixed=_mixed(chance))
+            case = with_values(case, [(facet, value)], space, mixed=_mixed(chance))
         if chance.random() < 0.2:
             yield from _operations(case, chance.choice(bases))
         yield case
@@ -420,22 +423,22 @@ def met_bases(space: Space) -> list[Case]:
     """
     groups = _groups(space)
     chosen = [frozenset(groups), *(frozenset((group,)) for group in groups[:6])]
-    cases, contents = dict[Hashable, Case](), Contents()
+    cases, contents = dict[Hashable, Case](), space.contents
     for some in chosen:
         facets = [one for one in space.facets if one.met and some & one.groups]
         if facets:
             case = space.bases[0]
             # What is in an object is set after the object, which may be absent to meet a rule.
             for facet in sorted(facets, key=lambda one: len(one.path)):
-                case = _met(case, facet, space.kind, contents)
+                case = _met(case, facet, space)
             cases.setdefault(contents.of(case.document), case)
     return list(cases.values())
 
 
-def _met(base: Case, facet: Facet, kind: GroupVersionKind, contents: Contents) -> Case:
+def _met(base: Case, facet: Facet, space: Space) -> Case:
     """Return a request in which a place is met by a value that an API server stores."""
-    tried = [with_values(base, [(facet, value)], kind) for value in facet.values[: facet.met]]
-    return next((case for case in tried if not refusal(case.document, contents)), tried[0])
+    tried = [with_values(base, [(facet, value)], space) for value in facet.values[: facet.met]]
+    return next((case for case in tried if not refusal(case.document, space.contents)), tried[0])
 
 
 def _missed(facet: Facet) -> Json:
@@ -445,13 +448,13 @@ def _missed(facet: Facet) -> Json:
 def with_values(
     base: Case,
     changes: Iterable[tuple[Facet, Json]],
-    kind: GroupVersionKind,
+    space: Space,
     *,
     mixed: Mixed = Mixed.NO,
 ) -> Case:
     """Return a request with places changed."""
-    document = base.document
-    root = root_type(kind)
+    document, contents = base.document, space.contents
+    root = root_type(space.kind)
 
     def make(path: Path) -> Json:
         if path[0] == CLUSTER:
@@ -482,7 +485,11 @@ def with_values(
         if path == ("operation",) and value == "UPDATE" and not document.get("oldObject"):
             document = {**document, "oldObject": document["object"]}
         before = document
-        document = with_value(document, path, value, make, excluded, mixed=mixed)
+        key = path, contents.of(value), mixed
+        known = contents.changed_of(document)
+        if key not in known:
+            known[key] = with_value(document, path, value, make, excluded, mixed=mixed)
+        document = known[key]
         if CLUSTER in document and path[:2] == ("object", "metadata"):
             homes = home_of(before["object"]), home_of(document["object"])
             document = {**document, CLUSTER: moved(document[CLUSTER], *homes)}

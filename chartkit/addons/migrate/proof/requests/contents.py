@@ -23,6 +23,7 @@ class Contents:
         self.refusals: dict[Hashable, str] = {}
         self.stored: dict[Hashable, Body | None] = {}
         self.reasons: dict[tuple[Hashable, str, str], tuple[str, ...]] = {}
+        self._changed: dict[int, dict[Hashable, Body]] = {}
         self._known: dict[Hashable, object] = {}
         self._found: dict[int, object] = {}
         self._kept: list[Json] = []
@@ -36,6 +37,12 @@ class Contents:
             return type(value), value
         content = self._found.get(id(value))
         return self._new(value) if content is None else content
+
+    def changed_of(self, value: Body) -> dict[Hashable, Body]:
+        """Return what became of an object, by what was changed: nothing that lasts for one whose
+        content is not known."""
+        known = id(value) in self._found
+        return self._changed.setdefault(id(value), {}) if known else {}
 
     def _new(self, value: Body | list[Json]) -> object:
         contents, new, of = self._found, self._new, self.of
@@ -55,7 +62,7 @@ class Contents:
             # All that is known of contents goes with them: equal values get new ones.
             for store in (self._kept, self._found, self._known):
                 store.clear()
-            for answers in (self.refusals, self.stored, self.reasons):
+            for answers in (self.refusals, self.stored, self.reasons, self._changed):
                 answers.clear()
         # No other value has the identity of one that is kept.
         self._kept.append(value)

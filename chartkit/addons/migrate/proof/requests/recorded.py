@@ -92,7 +92,7 @@ def _alternatives(literal: Json) -> Iterator[Json]:
 def _places_read(ask: Ask, case: Case, kind: GroupVersionKind) -> frozenset[Path]:
     """Return the scalars and lists that a policy reads of an object, and of the one before it: what
     the object lacks is put there, as small as it may be, and the policy asked again."""
-    root = root_type(kind)
+    root, space = root_type(kind), Space(kind, (case,), ())
     read: dict[Path, str] = {}
     for _ in range(_MOST):
         new: dict[Path, str] = {}
@@ -105,7 +105,7 @@ def _places_read(ask: Ask, case: Case, kind: GroupVersionKind) -> frozenset[Path
         if not holders:
             break
         facets = [Facet(path, (least(new[path]),), 0, frozenset()) for path in holders]
-        case = with_values(case, [(facet, facet.values[0]) for facet in facets], kind)
+        case = with_values(case, [(facet, facet.values[0]) for facet in facets], space)
     return frozenset(
         path for path, name in read.items() if name in SCALARS or name.startswith(LIST)
     )

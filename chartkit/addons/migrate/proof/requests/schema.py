@@ -353,14 +353,13 @@ def least_object(kind: GroupVersionKind) -> Body:
 
 def as_controller(pod: Body, kind: GroupVersionKind) -> Body:
     """Return a controller of a kind with a Pod's labels, annotations and specification."""
-    body = least_object(kind)
     metadata: Body = dict(pod.get("metadata") or {})
     kept = {key: metadata[key] for key in ("labels", "annotations") if key in metadata}
-    body["metadata"] = metadata
-    holder: Body = body["spec"]
-    *above, last = TEMPLATED[kind][1:]
+    body: Body = {**_least_controller(kind), "metadata": metadata}
+    *above, last = TEMPLATED[kind]
+    holder = body
     for step in above:
-        holder = holder[step]
+        holder[step] = holder = {**holder[step]}
     template: Body = {"metadata": kept, "spec": pod.get("spec") or {}}
     if kind.group == "apps":
         labels = {"app": "x", **(kept.get("labels") or {})}
@@ -369,3 +368,7 @@ def as_controller(pod: Body, kind: GroupVersionKind) -> Body:
         template["spec"] = {**template["spec"], "restartPolicy": "Never"}
     holder[last] = template
     return body
+
+
+_least_controller = cache(least_object)
+"""The least controller of a kind, which nothing changes."""

@@ -123,7 +123,7 @@ def _extensions(rule: Rule, kinds: str) -> Iterable[Rule]:
 
 
 def _finish(rule: Rule, body: Body, *, cron: bool) -> Rule:
-    root = "" if (body.get("validate") or {}).get("cel") else "request."
+    root = "request." if (body.get("validate") or {}).get("cel") is None else ""
     kept = {key: value for key, value in body.items() if key in _CARRIED}
     template = CRON_TEMPLATE if cron else TEMPLATE
     paths = tuple(
@@ -232,7 +232,7 @@ def _extended_validate(validate: Body, key: str) -> Body | None:
     if validate.get("deny") is not None:
         return {**kept, "deny": _rewritten_deny(validate["deny"])}
     if validate.get("podSecurity") is not None:
-        return {**kept, "podSecurity": validate["podSecurity"]}
+        return {**kept, "podSecurity": validate["podSecurity"] or {"exclude": []}}
     patterns = validate.get("anyPattern")
     if patterns is not None:
         listed = patterns if isinstance(patterns, list) else []
@@ -240,7 +240,7 @@ def _extended_validate(validate: Body, key: str) -> Body | None:
         return {**kept, "anyPattern": [_under(key, pattern) for pattern in listed] or None}
     if validate.get("foreach"):
         return {**kept, "foreach": list(map(_rewritten_loop, validate["foreach"]))}
-    return validate if validate.get("cel") else None
+    return validate if validate.get("cel") is not None else None
 
 
 def _rewritten(conditions: Json) -> Json:

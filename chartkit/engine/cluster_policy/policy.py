@@ -242,9 +242,9 @@ def rule_kind(body: Body) -> RuleKind:
     validate = body.get("validate") or {}
     if (validate.get("manifests") or {}).get("attestors"):
         return RuleKind.MANIFESTS
-    if validate.get("podSecurity"):
+    if any(value is not None for value in (validate.get("podSecurity") or {}).values()):
         return RuleKind.POD_SECURITY
-    return RuleKind.CEL if validate.get("cel") else RuleKind.VALIDATE
+    return RuleKind.VALIDATE if validate.get("cel") is None else RuleKind.CEL
 
 
 def read_match(body: Body) -> Match:

@@ -82,6 +82,28 @@ ANSWERS = {
         rule(validate={"foreach": [{"list": "['x']", "anyPattern": "{{ element }}"}]}),
         [("r", "error", _NO_LIST)],
     ),
+    "a standard without a level is none": _Answer(
+        rule(validate={"podSecurity": {"level": None}}), []
+    ),
+    "but is restricted in the rule for pod controllers": _Answer(
+        rule(validate={"podSecurity": {}}),
+        [("autogen-r", "pass", "Validation rule 'autogen-r' passed.")],
+        _DEPLOYMENT,
+    ),
+    "no expressions pass": _Answer(
+        rule(validate={"cel": {}}), [("r", "pass", "Validation rule 'r' passed.")]
+    ),
+    "a patch is no text": _Answer(
+        rule(mutate={"patchStrategicMerge": ""}, validate=None),
+        [
+            (
+                "r",
+                "error",
+                "failed to patch resource: failed to preProcess rule: wrong node kind: expected "
+                'MappingNode but got ScalarNode: node contents:\n""\n',
+            )
+        ],
+    ),
     "a deletion is not compared": _Answer(rule(), [], operation="DELETE"),
     "an empty list of conditions does not hold": _Answer(rule(validate=_DENIES), [_PASSED]),
     "but is no list in the rule for pod controllers": _Answer(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from chartkit.addons.migrate.acceptance import REFUSED
 from chartkit.addons.migrate.assembly import API_VERSION, metadata_of, text
 from chartkit.addons.migrate.conditions import blocks_hold
 from chartkit.addons.migrate.conversion import (
@@ -42,7 +43,7 @@ def convert_cleanup(legacy: Resource) -> Conversion:
     """Convert a cleanup policy; raises CompileError for one that Kyverno refuses."""
     policy = read_cleanup_policy(legacy)
     if policy.diagnostics:
-        return _left(legacy, NotConvertible(policy.diagnostics[0].message))
+        return _left(legacy, NotConvertible(f"{REFUSED}: {policy.diagnostics[0].message}"))
     try:
         scope, body = _converted(legacy)
     except NotConvertible as reason:

@@ -221,6 +221,7 @@ def test_what_people_wrote_is_not_removed(tmp_path: Path) -> None:
     assert [each.name for each in tmp_path.iterdir()] == ["sub"]
 
 
+@pytest.mark.slow
 def test_the_pages_of_the_built_in_library_are_in_step() -> None:
     """`chartkit policies docs chartkit --output docs/policies` writes them anew."""
     found = pages(documented(["chartkit"], _ROOT))

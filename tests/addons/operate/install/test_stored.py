@@ -78,6 +78,7 @@ def test_a_policy_that_was_deleted_is_told(world: World) -> None:
     assert "stored otherwise: ValidatingAdmissionPolicyBinding bound is not there" in out
 
 
+@pytest.mark.slow
 def test_a_failed_upgrade_is_compared_with_what_was_deployed(world: World) -> None:
     world.done()
     write_project(world.project, "3.9.1")

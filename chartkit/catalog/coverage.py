@@ -197,7 +197,21 @@ def _text(coverage: Coverage, width: int | None) -> Iterator[Block]:
     for section, controls in _sections(coverage):
         yield from ("", section)
         for cover in controls:
-            yield from _control_lines(coverage, cover, widths, min(width or _WIDTH, _WIDTH))
+            line_width = min(width or _WIDTH, _WIDTH)
+            control = cover.control
+            states = _states(coverage, cover)
+            yield _row([control.id, control.covered, *states, control.title], widths)
+            for policy in cover.policies:
+                states = _states(coverage, policy)
+                reference = policy.policy.reference
+                policy_text = reference if policy.needed else f"{reference} (helps)"
+                yield _row(["", "", *states, f"  {policy_text}"], widths)
+            blank = [""] * len(widths)
+            if control.reason:
+                text = f"{_REASON[control.covered]}{control.reason}"
+                room = max(line_width - len(_row([*blank, "x"], widths)), _NARROW)
+                for line in textwrap.wrap(text, room, break_long_words=False):
+                    yield _row([*blank, f"  {line}"], widths)
     yield from ("", *_totals(coverage))
 
 
@@ -215,25 +229,6 @@ def _row(cells: Sequence[str], widths: Sequence[int]) -> str:
     """Cells in columns, the last as it is."""
     start = "".join(f"{cell:{width}}  " for cell, width in zip(cells, widths, strict=False))
     return f"  {start}{cells[-1]}".rstrip()
-
-
-def _control_lines(
-    coverage: Coverage, cover: ControlCover, widths: Sequence[int], width: int
-) -> Iterator[str]:
-    control = cover.control
-    states = _states(coverage, cover)
-    yield _row([control.id, control.covered, *states, control.title], widths)
-    for policy in cover.policies:
-        states = _states(coverage, policy)
-        reference = policy.policy.reference
-        policy_text = reference if policy.needed else f"{reference} (helps)"
-        yield _row(["", "", *states, f"  {policy_text}"], widths)
-    blank = [""] * len(widths)
-    if control.reason:
-        text = f"{_REASON[control.covered]}{control.reason}"
-        room = max(width - len(_row([*blank, "x"], widths)), _NARROW)
-        for line in textwrap.wrap(text, room, break_long_words=False):
-            yield _row([*blank, f"  {line}"], widths)
 
 
 def _states(coverage: Coverage, cover: ControlCover | PolicyCover) -> list[str]:

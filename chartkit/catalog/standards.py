@@ -6,7 +6,7 @@ A file's format is `schemas/standard.schema.json`; the built-in ones stand in `p
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
@@ -104,13 +104,20 @@ def read_standard(reference: str) -> Standard:
     document = documents[0]
     json_schema.require(document, json_schema.load(SCHEMA))
     spec = document.body["spec"]
+    controls: list[StandardControl] = []
+    control_spec = document.body["spec"]
+    for at, section in enumerate(control_spec["sections"]):
+        source = section.get("source", control_spec["source"])
+        for position, body in enumerate(section["controls"]):
+            path = ("spec", "sections", at, "controls", position)
+            controls.append(_control(document, path, body, section["title"], source))
     standard = Standard(
         name=document.body["metadata"]["name"],
         title=spec["title"],
         version=spec.get("version", ""),
         description=spec.get("description", ""),
         source=spec["source"],
-        controls=tuple(_controls(document)),
+        controls=tuple(controls),
     )
     first: dict[str, StandardControl] = {}
     for control in standard.controls:
@@ -123,15 +130,6 @@ def read_standard(reference: str) -> Standard:
             what = f"'{min(twice)}' is in 'policies' and in 'also'"
             raise InputError(what, control.locate("also"))
     return standard
-
-
-def _controls(document: Document) -> Iterator[StandardControl]:
-    spec = document.body["spec"]
-    for at, section in enumerate(spec["sections"]):
-        source = section.get("source", spec["source"])
-        for position, body in enumerate(section["controls"]):
-            path = ("spec", "sections", at, "controls", position)
-            yield _control(document, path, body, section["title"], source)
 
 
 def _control(

@@ -111,13 +111,6 @@ def _command(name: str) -> str:
 def schema_of(name: str) -> dict[str, Any]:
     """Return one of these schemas, with its address in the documentation's site."""
     from chartkit import SITE
-
-    body = _schema(name)
-    address = f"{SITE}schemas/{name}.schema.json"
-    return {"$schema": body["$schema"], "$id": address, **body}
-
-
-def _schema(name: str) -> Any:
     from chartkit.schemas import json_schema
 
     if name == "project":
@@ -127,14 +120,17 @@ def _schema(name: str) -> Any:
 
         # The names of policies are those of the project in this folder, too.
         project = read_project(Path(FILE_NAME)) if Path(FILE_NAME).is_file() else None
-        return project_schema(read_libraries(project).policies.values())
-    if name in _FILES:
-        return json_schema.load(f"{name}.schema.json")
-    if name == _VALUES:
+        body: Any = project_schema(read_libraries(project).policies.values())
+    elif name in _FILES:
+        body = json_schema.load(f"{name}.schema.json")
+    elif name == _VALUES:
         from chartkit.values.lint.files import engine_schema
 
-        return engine_schema()
-    return output_schema(name)
+        body = engine_schema()
+    else:
+        body = output_schema(name)
+    address = f"{SITE}schemas/{name}.schema.json"
+    return {"$schema": body["$schema"], "$id": address, **body}
 
 
 @click.command()

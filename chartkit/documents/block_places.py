@@ -99,26 +99,25 @@ class BlockPlaces:
             path = path[:1] if item is None else path[2:]
         for step in path:
             below = node.below
-            following = below[step] if step in below else self._child(node, step)
+            if step in below:
+                following: _Node | None = below[step]
+            else:
+                text = self._text
+                above = node.inside(text)
+                if above is None:
+                    child = None
+                elif text[above.begin] == "-":
+                    # No key begins with a dash.
+                    child = _nth(text, above, step)
+                else:
+                    child = _member(text, above, step)
+                node.below[step] = child
+                following = child
             if following is None:
                 break
             node = following
             reached += 1
         return Found(reached, node.line, node.column + 1) if reached else _NOTHING
-
-    def _child(self, node: _Node, step: str) -> _Node | None:
-        """Return a key or item of a container."""
-        text = self._text
-        above = node.inside(text)
-        if above is None:
-            child = None
-        elif text[above.begin] == "-":
-            # No key begins with a dash.
-            child = _nth(text, above, step)
-        else:
-            child = _member(text, above, step)
-        node.below[step] = child
-        return child
 
     def _numbered(self, step: str) -> _Node | None:
         number = item_number(step)

@@ -199,20 +199,17 @@ def _entry(key: str, value: Json, comments: Comments, path: FieldPath, level: in
             return
         yield name
         for index, item in enumerate(value):
-            yield from _item(item, comments, (*path, index), level + 1)
+            item_level = level + 1
+            text = comments((*path, index))
+            if text:
+                yield comment(text, item_level)
+            yield _indented(dump_yaml([item]), item_level)
     else:
         yield _indented(dump_yaml({key: value}), level)
 
 
 def _on_one_line(key: str, value: Json, level: int) -> str:
     return _indented(dump_yaml({key: value}, flow_leaves=True), level)
-
-
-def _item(value: Json, comments: Comments, path: FieldPath, level: int) -> Iterator[str]:
-    text = comments(path)
-    if text:
-        yield comment(text, level)
-    yield _indented(dump_yaml([value]), level)
 
 
 def _indented(text: str, level: int) -> str:

@@ -165,7 +165,20 @@ class Configuration:
         given = in_namespace(resource)
         namespace_labels = labels.get(given.namespace)
         reasons = tuple(self.unsent(given, namespace_labels, subresource))
-        pod = _pod_of(given)
+        # A Pod of a controller object; None for any other object.
+        spec = mapping_at(given.body, "spec")
+        spec = mapping_at(spec, "jobTemplate", "spec") or spec
+        template = mapping_at(spec, "template")
+        if not isinstance(mapping_at(template, "spec").get("containers"), list):
+            pod: Resource | None = None
+        else:
+            metadata: Body = {
+                "namespace": given.namespace,
+                "labels": mapping_at(template, "metadata", "labels"),
+            }
+            pod = Resource(
+                {"apiVersion": "v1", "kind": "Pod", "metadata": metadata}, given.location
+            )
         if reasons and pod is not None and not any(self.unsent(pod, namespace_labels)):
             return ()
         return reasons
@@ -186,20 +199,6 @@ class Configuration:
             keys = [*part.labels, *(requirement.key for requirement in part.expressions)]
             if (certain or keys == [NAME_LABEL]) and not compile_selector(part)(namespace_labels):
                 yield Reason(NAMESPACE_SELECTOR, selector_text(part))
-
-
-def _pod_of(resource: Resource) -> Resource | None:
-    """Return a Pod of a controller object; None for any other object."""
-    spec = mapping_at(resource.body, "spec")
-    spec = mapping_at(spec, "jobTemplate", "spec") or spec
-    template = mapping_at(spec, "template")
-    if not isinstance(mapping_at(template, "spec").get("containers"), list):
-        return None
-    metadata: Body = {
-        "namespace": resource.namespace,
-        "labels": mapping_at(template, "metadata", "labels"),
-    }
-    return Resource({"apiVersion": "v1", "kind": "Pod", "metadata": metadata}, resource.location)
 
 
 def read_configuration(data: Mapping[str, Json]) -> Configuration:

@@ -60,7 +60,15 @@ def parse_duration(text: str) -> int:
             raise DurationError(f"time: unknown unit {named}")
         value *= unit
         if fraction:
-            digits, scale = _leading_fraction(fraction)
+            fraction_value, fraction_scale = 0, 1.0
+            for digit in fraction:
+                if fraction_value > _FRACTION_LIMIT:
+                    break
+                longer = fraction_value * 10 + int(digit)
+                if longer > _LIMIT:
+                    break
+                fraction_value, fraction_scale = longer, fraction_scale * 10
+            digits, scale = fraction_value, fraction_scale
             # Go multiplies as float64, so the last nanoseconds of a long fraction depend on it.
             value += int(float(digits) * (float(unit) / scale))
         if value > _LIMIT:
@@ -78,18 +86,6 @@ def parse_duration(text: str) -> int:
 
 duration_or_none = lru_cache(maxsize=4096)(or_none(parse_duration))
 """The nanoseconds of a duration; None for an invalid text."""
-
-
-def _leading_fraction(digits: str) -> tuple[int, float]:
-    value, scale = 0, 1.0
-    for digit in digits:
-        if value > _FRACTION_LIMIT:
-            break
-        longer = value * 10 + int(digit)
-        if longer > _LIMIT:
-            break
-        value, scale = longer, scale * 10
-    return value, scale
 
 
 def in_seconds(nanoseconds: int) -> float:

@@ -73,7 +73,21 @@ class Quantity:
 
     def __str__(self) -> str:
         """The canonical text, as Kubernetes prints it."""
-        return self.written or _canonical(self)
+        if self.written:
+            return self.written
+        if not self:
+            return "0"
+        if self.format is Format.BINARY_SI:
+            whole = _whole(self)
+            if whole is not None and abs(whole) >= 1024:
+                number, times = _strip(whole, 1024)
+                return f"{number}{_BINARY_SUFFIX.get(times * 10, '')}"
+        number, zeros = _strip(self.unscaled, 10)
+        exponent = self.exponent + zeros
+        number, exponent = number * 10 ** (exponent % 3), exponent - exponent % 3
+        if self.format is Format.DECIMAL_EXPONENT:
+            return f"{number}e{exponent}" if exponent else str(number)
+        return f"{number}{_DECIMAL_SUFFIX.get(exponent, '')}"
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Quantity) and self.compare(other) == 0
@@ -218,22 +232,6 @@ def _rounded(value: int, exponent: int, form: Format) -> Quantity:
         return Quantity(_sign(value), NANO, form)
     whole, rest = divmod(abs(value), _power(-shift))
     return Quantity((whole + bool(rest)) * _sign(value), NANO, form)
-
-
-def _canonical(quantity: Quantity) -> str:
-    if not quantity:
-        return "0"
-    if quantity.format is Format.BINARY_SI:
-        whole = _whole(quantity)
-        if whole is not None and abs(whole) >= 1024:
-            number, times = _strip(whole, 1024)
-            return f"{number}{_BINARY_SUFFIX.get(times * 10, '')}"
-    number, zeros = _strip(quantity.unscaled, 10)
-    exponent = quantity.exponent + zeros
-    number, exponent = number * 10 ** (exponent % 3), exponent - exponent % 3
-    if quantity.format is Format.DECIMAL_EXPONENT:
-        return f"{number}e{exponent}" if exponent else str(number)
-    return f"{number}{_DECIMAL_SUFFIX.get(exponent, '')}"
 
 
 def _whole(quantity: Quantity) -> int | None:

@@ -192,7 +192,15 @@ def _parse(url: str, fragment: str, *, strict: bool) -> Url:
     has_authority = bool(scheme)
     if rest.startswith("//") and (scheme or (not strict and not rest.startswith("///"))):
         whole, slash, path = rest[2:].partition("/")
-        user, authority = _authority(scheme, whole)
+        authority_user, at, host = whole.rpartition("@")
+        host = _bracketed(host) if "[" in host else _plain_host(scheme, host)
+        if not at:
+            user, authority = None, host
+        else:
+            if not _USER_INFO.match(authority_user):
+                raise UrlError("net/url: invalid userinfo")
+            name, colon, password = authority_user.partition(":")
+            user, authority = (_unescape(name), _unescape(password) if colon else None), host
         rest = slash + path
     elif scheme:
         has_authority = False
@@ -217,17 +225,6 @@ def _complete(url: Url, fragment: str) -> Url:
     except UrlError as error:
         raise _FragmentError(str(error)) from None
     return replace(url, fragment=decoded, written_fragment=fragment)
-
-
-def _authority(scheme: str, authority: str) -> tuple[tuple[str, str | None] | None, str]:
-    user, at, host = authority.rpartition("@")
-    host = _bracketed(host) if "[" in host else _plain_host(scheme, host)
-    if not at:
-        return None, host
-    if not _USER_INFO.match(user):
-        raise UrlError("net/url: invalid userinfo")
-    name, colon, password = user.partition(":")
-    return (_unescape(name), _unescape(password) if colon else None), host
 
 
 def _bracketed(host: str) -> str:
@@ -353,11 +350,10 @@ def address_problem(text: str) -> str:
     kind = next((character for character in text if character in ".:%"), "")
     if kind == ".":
         message, at = _ipv4_problem(text)
+    elif kind == ":":
+        message, at = _ipv6_problem(text)
     else:
-        if kind == ":":
-            message, at = _ipv6_problem(text)
-        else:
-            message, at = ("missing IPv6 address" if kind else "unable to parse IP"), ""
+        message, at = ("missing IPv6 address" if kind else "unable to parse IP"), ""
     position = f" (at {quote(at)})" if at else ""
     return f"ParseAddr({quote(text)}): {message}{position}"
 

@@ -157,7 +157,12 @@ def stopped_at(chart: Path, render: Callable[[Path], object]) -> str:
     the last one whose start is reached. chart: a copy that may be copied again; render: renders one
     within limits.
     """
-    templates = _in_order(chart)
+    # The templates that Helm runs, in its order: deeper ones first, then backwards by name, without
+    # the templates of packed subcharts.
+    files = (file for file in chart.rglob("*") if file.is_file())
+    names = (file.relative_to(chart).as_posix() for file in files)
+    ordered_templates = [name for name in names if _is_template(name)]
+    templates = sorted(ordered_templates, key=lambda name: (name.count("/"), name), reverse=True)
     reached, unreached = -1, len(templates)
     while unreached - reached > 1:
         middle = (reached + unreached) // 2
@@ -169,15 +174,6 @@ def stopped_at(chart: Path, render: Callable[[Path], object]) -> str:
     if reached < 0 or _reaches(chart, render, templates[reached], end=True):
         return ""
     return templates[reached]
-
-
-def _in_order(chart: Path) -> list[str]:
-    """The templates that Helm runs, in its order: deeper ones first, then backwards by name,
-    without the templates of packed subcharts."""
-    files = (file for file in chart.rglob("*") if file.is_file())
-    names = (file.relative_to(chart).as_posix() for file in files)
-    templates = [name for name in names if _is_template(name)]
-    return sorted(templates, key=lambda name: (name.count("/"), name), reverse=True)
 
 
 def _is_template(name: str) -> bool:

@@ -295,7 +295,16 @@ def _unreadable(file: str, error: InputError) -> RenderError:
 def _resources(
     name: str, documents: Sequence[Document], template: Path, shown: Path, chart: ChartPlaces | None
 ) -> Iterator[Resource]:
-    lines = _kind_lines(template)
+    # The first line of a template that names each kind
+    try:
+        text = read_source(template)
+    except InputError:
+        lines: Mapping[str, int] = {}
+    else:
+        kinds = (
+            (match[1], text.count("\n", 0, match.start()) + 1) for match in _KIND.finditer(text)
+        )
+        lines = dict(reversed([*kinds]))
     for number, document in enumerate(documents):
         try:
             objects = resources([document])
@@ -311,13 +320,3 @@ def _resources(
 def _documents(text: str, file: str) -> tuple[Document, ...]:
     """Environments share most of their texts, CRDs above all: each is read once."""
     return tuple(read_text(text, file))
-
-
-def _kind_lines(template: Path) -> Mapping[str, int]:
-    """The first line of a template that names each kind."""
-    try:
-        text = read_source(template)
-    except InputError:
-        return {}
-    kinds = ((match[1], text.count("\n", 0, match.start()) + 1) for match in _KIND.finditer(text))
-    return dict(reversed([*kinds]))

@@ -103,7 +103,13 @@ class Stage:
         unresolved: list[str] = []
         subcharts = _subcharts(files)
         names = [name if inside is None else _name(inside) for name, inside in subcharts.items()]
-        absent = _missing(files, names)
+        # The dependencies of a chart that are not in its `charts/`; names: of the charts and packed
+        # files that are.
+        there = set(names)
+        dependencies = (dependency for dependency in _dependencies(files) if dependency.name)
+        absent = tuple(
+            dependency for dependency in dependencies if not _has(there, dependency.name)
+        )
         # None for a text that Helm refuses.
         texts = _documents(files.get("values.yaml", b""), "values.yaml") if absent else []
         defaults = next((text.body for text in texts if isinstance(text.body, dict)), {})
@@ -237,14 +243,6 @@ def _beside(chart: Path, listed: list[Entry], depth: int = 0) -> Iterator[Entry]
             yield Entry(subchart, str(folder), True, (0, 0, 0, 0))
             for entry in (*inside, *_beside(folder, inside, depth + 1)):
                 yield replace(entry, name=f"{subchart}/{entry.name}")
-
-
-def _missing(files: Mapping[str, bytes], names: Iterable[str]) -> tuple[Dependency, ...]:
-    """Return the dependencies of a chart that are not in its `charts/`; names: of the charts and
-    packed files that are."""
-    there = set(names)
-    dependencies = (dependency for dependency in _dependencies(files) if dependency.name)
-    return tuple(dependency for dependency in dependencies if not _has(there, dependency.name))
 
 
 def _has(names: Iterable[str], chart: str) -> bool:

@@ -77,7 +77,17 @@ def controllers(resources: Sequence[Resource]) -> list[Controller]:
     for deployment in deployments:
         component = labels_of(deployment.body).get(COMPONENT)
         if isinstance(component, str) and component in CONTROLLERS:
-            scaler = _scaler(resources, deployment)
+            scaler: Resource | None = None
+            for scaler_resource in resources:
+                target = mapping_at(scaler_resource.body, "spec", "scaleTargetRef")
+                if (
+                    scaler_resource.kind == "HorizontalPodAutoscaler"
+                    and target.get("kind") == "Deployment"
+                    and target.get("name") == deployment.name
+                    and scaler_resource.namespace == deployment.namespace
+                ):
+                    scaler = scaler_resource
+                    break
             replicas = mapping_at(deployment.body, "spec").get("replicas")
             if scaler is not None:
                 replicas = mapping_at(scaler.body, "spec").get("minReplicas")
@@ -85,19 +95,6 @@ def controllers(resources: Sequence[Resource]) -> list[Controller]:
                 Controller(component, deployment, scaler, 1 if replicas is None else replicas)
             )
     return managed
-
-
-def _scaler(resources: Iterable[Resource], deployment: Resource) -> Resource | None:
-    for resource in resources:
-        target = mapping_at(resource.body, "spec", "scaleTargetRef")
-        if (
-            resource.kind == "HorizontalPodAutoscaler"
-            and target.get("kind") == "Deployment"
-            and target.get("name") == deployment.name
-            and resource.namespace == deployment.namespace
-        ):
-            return resource
-    return None
 
 
 def labels_of(body: Body) -> Body:

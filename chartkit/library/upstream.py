@@ -329,7 +329,14 @@ def _policy(entry: _Found, library: str) -> UpstreamPolicy:
     if has_code and not entry.alone:
         message = "has several policies and Helm code"
         raise InputError(message, document.location, "give each policy a file of its own")
-    _require_rules(document)
+    # Rules of a ClusterPolicy are named by values, so that each needs a name
+    rule_body = document.body
+    if FORMS[rule_body["kind"]][1] is UpstreamForm.RULES:
+        rules = rule_body["spec"].get("rules")
+        for index, rule in enumerate(rules if isinstance(rules, list) else [None]):
+            if not isinstance(rule, dict) or not isinstance(rule.get("name"), str):
+                what = f"policy '{_own_name(rule_body)}' has no rules, or one without a name"
+                raise InputError(what, document.locate("spec", "rules", index))
     bindings = [item for item in entry.beside if not has_code and _binds(item.body, body)]
     file = document.source.file
     return UpstreamPolicy(
@@ -370,18 +377,6 @@ def _binds(body: Json, policy: Body) -> bool:
     if not isinstance(body, dict) or body.get("kind") != f"{policy['kind']}Binding":
         return False
     return bool(mapping_at(body.get("spec")).get("policyName") == policy["metadata"]["name"])
-
-
-def _require_rules(document: Document) -> None:
-    """Rules of a ClusterPolicy are named by values, so that each needs a name."""
-    body = document.body
-    if FORMS[body["kind"]][1] is not UpstreamForm.RULES:
-        return
-    rules = body["spec"].get("rules")
-    for index, rule in enumerate(rules if isinstance(rules, list) else [None]):
-        if not isinstance(rule, dict) or not isinstance(rule.get("name"), str):
-            what = f"policy '{_own_name(body)}' has no rules, or one without a name"
-            raise InputError(what, document.locate("spec", "rules", index))
 
 
 def _minimum(body: Body) -> Version:

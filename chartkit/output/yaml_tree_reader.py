@@ -42,7 +42,16 @@ def read_tree(
         root = value_of(document.body)
         head = [line for line in lines if line.lstrip().startswith("#")]
         return Tree(root if isinstance(root, Block) else Block([]), head, [], rank)
-    _check_keys(document, node)
+    key_lines = BREAK.split(document.source.text)
+    for key, _ in node.value:
+        mark = key.start_mark
+        where = Location(document.source.file, mark.line + 1, mark.column + 1)
+        if key.value == _MERGE:
+            raise InputError("has a merge key, which cannot be moved", where, "write it out")
+        if key.value not in document.body:
+            raise InputError(f"the key '{key.value}' is not a string", where, "quote it")
+        if key_lines[mark.line].lstrip().startswith("?"):
+            raise InputError("has a key behind a '?', which cannot be moved", where, "leave it out")
     reader = _Reader(lines, keeps_aliases)
     start = node.value[0][0].start_mark.line
     head_end = _head_end(lines, start)
@@ -53,20 +62,6 @@ def read_tree(
     newline = "\r\n" if "\r\n" in document.source.text else "\n"
     head, foot = lines[:head_end], reader.loose
     return Tree(root, head, foot, rank, _step(root), _is_spaced(root), newline)
-
-
-def _check_keys(document: Document, node: Any) -> None:
-    """Raise InputError for top-level keys that their text does not identify."""
-    lines = BREAK.split(document.source.text)
-    for key, _ in node.value:
-        mark = key.start_mark
-        where = Location(document.source.file, mark.line + 1, mark.column + 1)
-        if key.value == _MERGE:
-            raise InputError("has a merge key, which cannot be moved", where, "write it out")
-        if key.value not in document.body:
-            raise InputError(f"the key '{key.value}' is not a string", where, "quote it")
-        if lines[mark.line].lstrip().startswith("?"):
-            raise InputError("has a key behind a '?', which cannot be moved", where, "leave it out")
 
 
 def _head_end(lines: Sequence[str], start: int) -> int:
@@ -206,16 +201,15 @@ class _Reader:
                     break
                 end = at + 1
             at += 1
-        return self._example_end(end, limit) if column >= 0 else end
-
-    def _example_end(self, start: int, limit: int) -> int:
-        """Return the end of comments right below an entry that do not belong to the next one, as
-        examples of a value do."""
-        at = start
-        while at < limit and self._lines[at].lstrip().startswith("#"):
-            at += 1
-        apart = at < limit and not self._lines[at].strip()
-        return at if apart else start
+        # The end of comments right below an entry that do not belong to the next one, as examples
+        # of a value do
+        if column >= 0:
+            at = end
+            while at < limit and self._lines[at].lstrip().startswith("#"):
+                at += 1
+            apart = at < limit and not self._lines[at].strip()
+            return at if apart else end
+        return end
 
     def _content_end(self, slot: _Slot) -> int:
         """The line behind the last one of a value."""

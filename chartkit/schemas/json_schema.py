@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from functools import cache
 from itertools import islice
@@ -165,7 +165,14 @@ def _findings(error: Any) -> Iterator[_Finding]:
     elif error.validator == "additionalProperties":
         keys = error.schema.get("properties", {})
         for key in _unknown(error):
-            hint = _nested(key, keys) or suggestion(key, keys) or _elsewhere(key, keys)
+            # The hint for a path that was written as one key (`a.b: 1`).
+            first, _, rest = key.partition(".")
+            nested = (
+                f"write '{rest}' below '{first}', a line for each step"
+                if rest and first in keys
+                else None
+            )
+            hint = nested or suggestion(key, keys) or _elsewhere(key, keys)
             yield [*path, key], f"unknown key '{key}'", hint
     elif error.validator == "required":
         unknown = _unknown(error)
@@ -205,14 +212,6 @@ def _unknown(error: Any) -> list[str]:
         return []
     properties = error.schema.get("properties", {})
     return [str(key) for key in error.instance if key not in properties]
-
-
-def _nested(key: str, names: Iterable[str]) -> str | None:
-    """Return the hint for a path that was written as one key (`a.b: 1`)."""
-    first, _, rest = key.partition(".")
-    return (
-        f"write '{rest}' below '{first}', a line for each step" if rest and first in names else None
-    )
 
 
 def _elsewhere(key: str, keys: Mapping[str, Any]) -> str:

@@ -115,7 +115,13 @@ def changes(body: Body) -> Iterator[Change]:
                 yield from _changed_expressions(text, path)
         return
     for index, rule in enumerate(mappings_at(spec, "rules")):
-        yield from _rule(rule, ("spec", "rules", index))
+        path = ("spec", "rules", index)
+        for rule_key in ("exclude", "preconditions"):
+            if rule.get(rule_key):
+                rest = {name: rule_value for name, rule_value in rule.items() if name != rule_key}
+                yield Change(path, "part left out", f"without {rule_key}", rest)
+        for rule_key, rule_value in rule.items():
+            yield from _values(rule_value, (*path, rule_key), rule_key)
 
 
 def _settings(spec: Body) -> Iterator[Change]:
@@ -228,15 +234,6 @@ def _replaced(expr: Expr) -> Iterator[tuple[str, str, Expr]]:
             yield "element", said, dataclasses.replace(expr, elements=expr.elements[1:])
         case _:
             return
-
-
-def _rule(rule: Body, path: FieldPath) -> Iterator[Change]:
-    for key in ("exclude", "preconditions"):
-        if rule.get(key):
-            rest = {name: value for name, value in rule.items() if name != key}
-            yield Change(path, "part left out", f"without {key}", rest)
-    for key, value in rule.items():
-        yield from _values(value, (*path, key), key)
 
 
 def _values(value: Json, path: FieldPath, key: str) -> Iterator[Change]:

@@ -101,7 +101,18 @@ def shortest(
         pair = waiting.popleft()
         if pair == target:
             return Route(tuple(_back(target, came_from)))
-        following = list(_following(pair, target, skip_minors, data))
+        # The supported pairs one step on, none beyond the target
+        following: list[Pair] = []
+        newer = [version for version in matrix(data) if pair.kyverno < version <= target.kyverno]
+        # The largest leap first, so that it is the one that is kept among orders of one length.
+        for version in reversed(newer) if skip_minors else newer[:1]:
+            if (after := Pair(version, pair.kubernetes)).is_supported(data):
+                following.append(after)
+        cluster = pair.kubernetes.next_minor()
+        if cluster <= target.kubernetes and (after := Pair(pair.kyverno, cluster)).is_supported(
+            data
+        ):
+            following.append(after)
         if not following:
             ends.append(pair)
         for after in following:
@@ -122,18 +133,6 @@ def shortest(
         )
     )
     return Route((), furthest)
-
-
-def _following(pair: Pair, target: Pair, skip_minors: bool, data: ReleaseData) -> Iterator[Pair]:
-    """The supported pairs one step on, none beyond the target."""
-    newer = [version for version in matrix(data) if pair.kyverno < version <= target.kyverno]
-    # The largest leap first, so that it is the one that is kept among orders of one length.
-    for version in reversed(newer) if skip_minors else newer[:1]:
-        if (after := Pair(version, pair.kubernetes)).is_supported(data):
-            yield after
-    cluster = pair.kubernetes.next_minor()
-    if cluster <= target.kubernetes and (after := Pair(pair.kyverno, cluster)).is_supported(data):
-        yield after
 
 
 def _back(target: Pair, came_from: dict[Pair, Pair | None]) -> list[Pair]:

@@ -217,7 +217,25 @@ def check_policy(
     if with_rules:
         filled = PolicySet(_admitting([made[:1] for made in forms]), ())
         diagnostics += rule_findings((item.policy.resource for item in filled.policies), filled)
-    return diagnostics + list(_counterparts(policy))
+    # They must be other policies of the library
+    counterparts: list[Diagnostic] = []
+    if policy.counterpart:
+        document = read_file(policy.folder / METADATA_FILE)[0]
+        group = policy.folder.resolve().parent
+        files = [*group.glob(f"*/{POLICY_FILE}"), *group.parent.glob(f"*/*/{POLICY_FILE}")]
+        names = {file.parent.name for file in files}
+        known = names | {f"{file.parent.parent.name}/{file.parent.name}" for file in files}
+        for position, name in enumerate(policy.counterpart):
+            location = document.locate("counterpart", position)
+            if name == policy.name or name.endswith(f"/{policy.name}"):
+                counterparts.append(
+                    _error(COUNTERPART, "is named as its own counterpart", location)
+                )
+            elif name not in known:
+                hint = suggestion(name, sorted(known))
+                message = f"its counterpart '{name}' is not in the library"
+                counterparts.append(_error(COUNTERPART, message, location, hint))
+    return diagnostics + counterparts
 
 
 def _judged(policy: FolderPolicy, forms: Sequence[Sequence[Form]]) -> list[Diagnostic]:
@@ -266,25 +284,6 @@ def _left_out(forms: Sequence[Sequence[Form]]) -> list[Diagnostic]:
     diagnostics = [warning for policy in compiled for warning in unmatched_in_background(policy)]
     once = {diagnostic.message: diagnostic for diagnostic in diagnostics}.values()
     return [replace(diagnostic, severity=Severity.ERROR) for diagnostic in once]
-
-
-def _counterparts(policy: FolderPolicy) -> Iterator[Diagnostic]:
-    """They must be other policies of the library."""
-    if not policy.counterpart:
-        return
-    document = read_file(policy.folder / METADATA_FILE)[0]
-    group = policy.folder.resolve().parent
-    files = [*group.glob(f"*/{POLICY_FILE}"), *group.parent.glob(f"*/*/{POLICY_FILE}")]
-    names = {file.parent.name for file in files}
-    known = names | {f"{file.parent.parent.name}/{file.parent.name}" for file in files}
-    for position, name in enumerate(policy.counterpart):
-        location = document.locate("counterpart", position)
-        if name == policy.name or name.endswith(f"/{policy.name}"):
-            yield _error(COUNTERPART, "is named as its own counterpart", location)
-        elif name not in known:
-            hint = suggestion(name, sorted(known))
-            message = f"its counterpart '{name}' is not in the library"
-            yield _error(COUNTERPART, message, location, hint)
 
 
 def _files(policy: FolderPolicy) -> Iterator[Diagnostic]:

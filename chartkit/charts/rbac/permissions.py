@@ -65,32 +65,29 @@ def policy_needs(body: Body, found: Findings) -> None:
     scanned = spec.get("background") is not False
     for index, rule in enumerate(list_of(spec.get("rules"))):
         if isinstance(rule, dict):
-            _rule_needs(spec, rule, scanned, ("spec", "rules", index), found)
-
-
-def _rule_needs(spec: Body, rule: Body, scanned: bool, path: FieldPath, findings: Findings) -> None:
-    mutate, generate = mapping_at(rule.get("mutate")), mapping_at(rule.get("generate"))
-    extending = bool(generate or mutate.get("targets"))
-    matched = list(_matched(rule, path, findings))
-    if scanned:
-        judged = "validate" in rule or "verifyImages" in rule
-        # Kyverno asks for it when a rule changes or makes objects, too, and only warns.
-        read = matched if judged else [name for name in matched if name != SECRETS]
-        findings.allow(_SCANNING, read, READ, scan=True)
-    if extending:
-        # The objects that set such a rule off are looked up again before it runs.
-        findings.allow([Controller.BACKGROUND], matched, ("get", "list"))
-    if generate:
-        _generate_needs(spec, generate, (*path, "generate"), findings)
-    for index, target in enumerate(list_of(mutate.get("targets"))):
-        if isinstance(target, dict):
-            _target_needs(target, (*path, "mutate", "targets", index), findings)
-    for secret, steps in _keys_of_images(rule.get("verifyImages"), (*path, "verifyImages")):
-        findings.note(f"it takes keys from Secret {secret}, {_SECRET_NOTE}", steps)
-    for entry, steps in _contexts(rule, path):
-        _context_needs(entry, steps, _EXTENDING if extending else _JUDGING, findings)
-        if scanned and not extending:
-            _context_needs(entry, steps, _SCANNING, findings)
+            path = ("spec", "rules", index)
+            mutate, generate = mapping_at(rule.get("mutate")), mapping_at(rule.get("generate"))
+            extending = bool(generate or mutate.get("targets"))
+            matched = list(_matched(rule, path, found))
+            if scanned:
+                judged = "validate" in rule or "verifyImages" in rule
+                # Kyverno asks for it when a rule changes or makes objects, too, and only warns.
+                read = matched if judged else [name for name in matched if name != SECRETS]
+                found.allow(_SCANNING, read, READ, scan=True)
+            if extending:
+                # The objects that set such a rule off are looked up again before it runs.
+                found.allow([Controller.BACKGROUND], matched, ("get", "list"))
+            if generate:
+                _generate_needs(spec, generate, (*path, "generate"), found)
+            for rule_index, target in enumerate(list_of(mutate.get("targets"))):
+                if isinstance(target, dict):
+                    _target_needs(target, (*path, "mutate", "targets", rule_index), found)
+            for secret, steps in _keys_of_images(rule.get("verifyImages"), (*path, "verifyImages")):
+                found.note(f"it takes keys from Secret {secret}, {_SECRET_NOTE}", steps)
+            for entry, steps in _contexts(rule, path):
+                _context_needs(entry, steps, _EXTENDING if extending else _JUDGING, found)
+                if scanned and not extending:
+                    _context_needs(entry, steps, _SCANNING, found)
 
 
 def cleanup_needs(body: Body, found: Findings) -> None:

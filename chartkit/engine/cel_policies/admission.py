@@ -378,7 +378,15 @@ class AdmissionValidation:
         if self._conditions:
             scope["namespaceObject"] = None
             scope["variables"] = self.expressions.variables(scope)
-            decision = self._match(scope)
+            failures = failed(lambda expression: expression.evaluate(scope), self._conditions)
+            if failures == []:
+                decision: Denial | None = None
+            elif failures is None or self._ignores_errors:
+                decision = SKIPPED
+            else:
+                unlike = list(dict.fromkeys(failures))
+                text = unlike[0] if len(unlike) == 1 else f"[{', '.join(unlike)}]"
+                decision = Denial(text, is_error=True)
             if decision is not None:
                 return decision
             scope["namespaceObject"] = request["namespaceObject"]
@@ -401,16 +409,6 @@ class AdmissionValidation:
         asked = [condition.program for condition in self._conditions if condition.program]
         matching = Matching(asked, self._constraints)
         return fields_of(failed, scope, self.expressions.programs, OFFLINE, matching)
-
-    def _match(self, scope: Mapping[str, Value]) -> Denial | None:
-        failures = failed(lambda expression: expression.evaluate(scope), self._conditions)
-        if failures == []:
-            return None
-        if failures is None or self._ignores_errors:
-            return SKIPPED
-        unlike = list(dict.fromkeys(failures))
-        text = unlike[0] if len(unlike) == 1 else f"[{', '.join(unlike)}]"
-        return Denial(text, is_error=True)
 
 
 def _message(failed: _Validation, scope: Mapping[str, Value]) -> str:

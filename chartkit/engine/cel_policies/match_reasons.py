@@ -12,7 +12,7 @@ from chartkit.engine.cel_policies.constraints import (
     is_named,
     labels_of_namespace,
 )
-from chartkit.engine.cel_policies.policy import MatchConstraints, ResourceRule
+from chartkit.engine.cel_policies.policy import ResourceRule
 from chartkit.engine.cel_policies.scope import Attributes
 from chartkit.engine.kubernetes.selectors import label_miss, selector_problem
 from chartkit.engine.why import MISSING, Asked, Decision
@@ -59,7 +59,14 @@ def match_decision(
         text = f"excludeResourceRules[{at}] takes {_named(request)}"
         return Decision(Asked.EXCLUDE, True, text, locate(field, at))
     if field == "namespaceSelector":
-        return _of_namespace(source, request, locate)
+        assert source.namespace_selector is not None
+        labels = labels_of_namespace(request)
+        miss = label_miss(source.namespace_selector, labels)
+        assert miss is not None
+        namespace_name = request.name if request.is_namespace else request.namespace
+        location = locate("namespaceSelector", *miss.path)
+        text = f"namespace {shown(namespace_name)}: {miss.text}"
+        return Decision(Asked.NAMESPACE_LABELS, False, text, location, None, miss.value)
     if field == "objectSelector":
         assert source.object_selector is not None
         miss = label_miss(source.object_selector, request.labels[request.object is None])
@@ -140,14 +147,3 @@ def _sentence(
             value = request.name or MISSING
     named = shown(abridged(wanted, _NAMED)) or "any: none is named"
     return f"{noun}{shown(given)} {'matches' if holds else 'is not'} {named}", value
-
-
-def _of_namespace(source: MatchConstraints, request: Attributes, locate: Locate) -> Decision:
-    assert source.namespace_selector is not None
-    labels = labels_of_namespace(request)
-    miss = label_miss(source.namespace_selector, labels)
-    assert miss is not None
-    name = request.name if request.is_namespace else request.namespace
-    location = locate("namespaceSelector", *miss.path)
-    text = f"namespace {shown(name)}: {miss.text}"
-    return Decision(Asked.NAMESPACE_LABELS, False, text, location, None, miss.value)

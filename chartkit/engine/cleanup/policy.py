@@ -165,7 +165,19 @@ def read_cleanup_policy(resource: Resource) -> CleanupPolicy:
     spec: Body = resource.body["spec"]
     namespaced = resource.kind == "CleanupPolicy"
     conditions, exclude = spec.get("conditions"), spec.get("exclude")
-    schedule, problem = _schedule(spec["schedule"])
+    # A schedule and its fault: Kyverno's webhook and controller parse it with different libraries.
+    text = spec["schedule"]
+    if not is_standard(text):
+        schedule_fault = "schedule spec in the cleanupPolicy is not in proper cron format"
+        schedule, problem = None, f"Invalid value: {quote(text)}: {schedule_fault}"
+    else:
+        try:
+            schedule, problem = CronExpression.parse(text), ""
+        except ValueError as error:
+            schedule_fault = (
+                "Kyverno's webhook takes it, its controller cannot read it, and it never runs"
+            )
+            schedule, problem = None, f"{quote(text)}: {schedule_fault}: {error}"
     # The faults that Kyverno's webhook finds in a policy that its command-line program
     # evaluates.
     faults = []
@@ -200,19 +212,6 @@ def read_cleanup_policy(resource: Resource) -> CleanupPolicy:
         _entries=compile_entries(spec.get("context") or ()),
         _conditions=None if conditions is None else compile_any_all(conditions),
     )
-
-
-def _schedule(text: str) -> tuple[CronExpression | None, str]:
-    """Return a schedule and its fault: Kyverno's webhook and controller parse it with different
-    libraries."""
-    if not is_standard(text):
-        fault = "schedule spec in the cleanupPolicy is not in proper cron format"
-        return None, f"Invalid value: {quote(text)}: {fault}"
-    try:
-        return CronExpression.parse(text), ""
-    except ValueError as error:
-        fault = "Kyverno's webhook takes it, its controller cannot read it, and it never runs"
-        return None, f"{quote(text)}: {fault}: {error}"
 
 
 AnyAll = Callable[[Context], bool]

@@ -102,7 +102,17 @@ class MatchReasons:
         elif asked is Asked.ANNOTATIONS:
             text, below, value = _of_annotations(block.annotations or {}, value, holds)
         else:
-            text = _sentence(asked, _wanted(check, block), value, holds)
+            if check.asked == Asked.USER:
+                subjects = (f"{subject.kind} {subject.name}" for subject in block.subjects)
+                wanted: tuple[str, ...] = (*block.roles, *block.cluster_roles, *subjects)
+            else:
+                wanted = {
+                    Asked.KIND: block.kinds,
+                    Asked.OPERATION: block.operations,
+                    Asked.NAME: (block.name,) if check.path[-1:] == ("name",) else block.names,
+                    Asked.NAMESPACE: block.namespaces,
+                }.get(Asked(check.asked), ())
+            text = _sentence(asked, wanted, value, holds)
         if asked is Asked.ANNOTATIONS and self.kind.kind == "Secret":
             # kubectl keeps the data of a Secret in an annotation.
             text, value = f"the annotations {'match' if holds else 'do not match'}", MISSING
@@ -129,19 +139,6 @@ class MatchReasons:
             case Asked.NAME | Asked.NAMESPACE | Asked.LABELS | Asked.ANNOTATIONS:
                 return ("metadata", str(asked)), getattr(facts, asked)
         return (), None
-
-
-def _wanted(check: FilterCheck, block: ResourceFilter) -> tuple[str, ...]:
-    """Return the values that a check requires, as in the policy."""
-    if check.asked == Asked.USER:
-        subjects = (f"{subject.kind} {subject.name}" for subject in block.subjects)
-        return (*block.roles, *block.cluster_roles, *subjects)
-    return {
-        Asked.KIND: block.kinds,
-        Asked.OPERATION: block.operations,
-        Asked.NAME: (block.name,) if check.path[-1:] == ("name",) else block.names,
-        Asked.NAMESPACE: block.namespaces,
-    }.get(Asked(check.asked), ())
 
 
 def _nearness(decision: Decision) -> tuple[bool, int]:

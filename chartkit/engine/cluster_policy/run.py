@@ -73,7 +73,27 @@ class RuleView:
 
     def changed(self) -> None:
         run = self._run
-        self._request = _with_int64(run.request)
+        # An admission with the whole numbers of its object as int64; other requests unchanged.
+        request = run.request
+        is_marked = request.review is not None and request.unmarked is None
+        if not is_marked or request.operation is Operation.DELETE:
+            self._request = request
+        else:
+            try:
+                given = request.resource.body
+                if type(given) is dict:
+                    body: Body = mark_literals(given)
+                else:
+                    from chartkit.engine.reads import RecordedObject
+
+                    assert isinstance(given, RecordedObject)
+                    body = given.converted(marked)
+            except RecursionError:
+                # Its rules say so.
+                self._request = request
+            else:
+                resource = Resource(body, request.resource.location)
+                self._request = replace(request, resource=resource, unmarked=request.resource)
         self._facts = Facts(run.request)
         self._base = context_of(run.request, run.world, run.budget)
 
@@ -137,27 +157,26 @@ class RuleView:
     def _seen_in(self, policy: Policy, phase: Phase) -> tuple[Request, Facts, Context]:
         """Return the request as a policy sees it in a phase: in a cluster all rules that verify
         images see those from before any of them added a digest."""
-        request, facts, base = self._seen_by(policy)
+        # The request as a policy sees it: a user's values may change the object.
+        variables = self._run.request.variables.get(policy.name)
+        if not variables:
+            request, facts, base = self._run.request, self._facts, self._base
+        else:
+            seen_request, seen_facts, seen_base = self._operated(given_operation(variables))
+            seen_base = seen_base.child()
+            seen_base.add_variables(variables)
+            seen = seen_base.data.get("request")
+            key = "oldObject" if seen_request.operation is Operation.DELETE else "object"
+            body = seen.get(key) if isinstance(seen, dict) else None
+            if body is seen_request.resource.body or not isinstance(body, dict):
+                request, facts, base = seen_request, seen_facts, seen_base
+            else:
+                resource = Resource(body, seen_request.resource.location)
+                seen_request = replace(seen_request, resource=resource, unmarked=None)
+                request, facts, base = seen_request, Facts(seen_request), seen_base
         if phase is Phase.IMAGES and self._before_digests is not None:
             request = replace(request, before_digests=self._before_digests)
         return request, facts, base
-
-    def _seen_by(self, policy: Policy) -> tuple[Request, Facts, Context]:
-        """Return the request as a policy sees it: a user's values may change the object."""
-        variables = self._run.request.variables.get(policy.name)
-        if not variables:
-            return self._run.request, self._facts, self._base
-        request, facts, base = self._operated(given_operation(variables))
-        base = base.child()
-        base.add_variables(variables)
-        seen = base.data.get("request")
-        key = "oldObject" if request.operation is Operation.DELETE else "object"
-        body = seen.get(key) if isinstance(seen, dict) else None
-        if body is request.resource.body or not isinstance(body, dict):
-            return request, facts, base
-        resource = Resource(body, request.resource.location)
-        request = replace(request, resource=resource, unmarked=None)
-        return request, Facts(request), base
 
     def _operated(self, operation: Operation | None) -> tuple[Request, Facts, Context]:
         """Return the request with the operation that the user gave for a policy, if any."""
@@ -168,29 +187,6 @@ class RuleView:
         old = (request.old or request.resource) if operation is Operation.UPDATE else None
         request = replace(request, operation=operation, old=old)
         return request, Facts(request), context_of(request, run.world, run.budget)
-
-
-def _with_int64(request: Request) -> Request:
-    """Return an admission with the whole numbers of its object as int64; other requests
-    unchanged."""
-    if request.review is None or request.unmarked is not None:
-        return request
-    if request.operation is Operation.DELETE:
-        return request
-    try:
-        given = request.resource.body
-        if type(given) is dict:
-            body: Body = mark_literals(given)
-        else:
-            from chartkit.engine.reads import RecordedObject
-
-            assert isinstance(given, RecordedObject)
-            body = given.converted(marked)
-    except RecursionError:
-        # Its rules say so.
-        return request
-    resource = Resource(body, request.resource.location)
-    return replace(request, resource=resource, unmarked=request.resource)
 
 
 def skipped_in_background(rule: Rule, facts: Facts) -> bool:

@@ -97,7 +97,19 @@ def misspelt_names(policy: Policy) -> Iterator[Diagnostic]:
     JMESPath that Kyverno does not have, for fields of `request` that are nearly such, and for keys
     next to which conditions are not read."""
     if any_text(policy.resource.body, lambda text: OPEN in text or text == "jmesPath"):
-        yield from _misspelt_in_queries(policy)
+        from chartkit.engine.cluster_policy.policy_check.places import (
+            misspelt_requests,
+            unknown_functions,
+        )
+
+        for location, query_name, hint in unknown_functions(policy):
+            message = (
+                f"{policy.name}: there is no JMESPath function '{query_name}': its rule will fail"
+            )
+            yield Diagnostic(MISSPELT_RULE, Severity.WARNING, message, location, hint)
+        for location, query_name, hint in misspelt_requests(policy):
+            message = f"{policy.name}: a request has no field '{query_name}': its value is null"
+            yield Diagnostic(MISSPELT_RULE, Severity.WARNING, message, location, hint)
     for path, block in condition_blocks(policy.resource.body.get("spec"), ("spec",)):
         for key in (name for name in map(str, block) if name not in _BLOCKS):
             message = f"{policy.name}: conditions have no key '{key}': what it has is not read"
@@ -115,20 +127,6 @@ def misspelt_names(policy: Policy) -> Iterator[Diagnostic]:
             location = policy.resource.location.within(pointer_of(*path))
             hint = f"did you mean '{meant}'?"
             yield Diagnostic(MISSPELT_RULE, Severity.WARNING, message, location, hint)
-
-
-def _misspelt_in_queries(policy: Policy) -> Iterator[Diagnostic]:
-    from chartkit.engine.cluster_policy.policy_check.places import (
-        misspelt_requests,
-        unknown_functions,
-    )
-
-    for location, name, hint in unknown_functions(policy):
-        message = f"{policy.name}: there is no JMESPath function '{name}': its rule will fail"
-        yield Diagnostic(MISSPELT_RULE, Severity.WARNING, message, location, hint)
-    for location, name, hint in misspelt_requests(policy):
-        message = f"{policy.name}: a request has no field '{name}': its value is null"
-        yield Diagnostic(MISSPELT_RULE, Severity.WARNING, message, location, hint)
 
 
 _BLOCKS: Final = ("any", "all")

@@ -88,22 +88,20 @@ def compile_any_pattern(body: Json, rule: Rule) -> Judge:
                     passed.append(Checked(Status.PASS, text))
                 return passed[index]
             mismatches.append(mismatch)
-        return _none_holds(mismatches, explain, context) if mismatches else empty
+        if mismatches:
+            skipped: list[str] = []
+            failed: list[str] = []
+            for index, mismatch in enumerate(mismatches):
+                reasons = skipped if mismatch.kind is MismatchKind.SKIP else failed
+                reasons.append(explain.reason(index, mismatch))
+            if failed:
+                unmet = [miss for miss in mismatches if miss.kind is not MismatchKind.SKIP]
+                message = explain.several(" ".join(failed), context)
+                return Checked(Status.FAIL, message, partial(mismatch_fields, unmet))
+            return Checked(Status.SKIP, " ".join(skipped))
+        return empty
 
     return judge
-
-
-def _none_holds(mismatches: list[Mismatch], explain: Messages, context: Context) -> Checked:
-    skipped: list[str] = []
-    failed: list[str] = []
-    for index, mismatch in enumerate(mismatches):
-        reasons = skipped if mismatch.kind is MismatchKind.SKIP else failed
-        reasons.append(explain.reason(index, mismatch))
-    if failed:
-        unmet = [miss for miss in mismatches if miss.kind is not MismatchKind.SKIP]
-        message = explain.several(" ".join(failed), context)
-        return Checked(Status.FAIL, message, partial(mismatch_fields, unmet))
-    return Checked(Status.SKIP, " ".join(skipped))
 
 
 class _NoListError(PatternTypeError):

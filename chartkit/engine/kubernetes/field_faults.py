@@ -267,7 +267,10 @@ def kind_fault(api_version: str, kind: str, minor: int = NEWEST) -> KindFault | 
     served = [gvk for gvk, when in kinds.items() if minor in when]
     if places := _places(group, kind, served):
         return KindFault(problem, f"it is in {places}")
-    return KindFault(problem, _meant(group, kind, served))
+    own = (gvk.kind for gvk in served if gvk.group == group)
+    return KindFault(
+        problem, suggestion(kind, own) or suggestion(kind, (gvk.kind for gvk in served))
+    )
 
 
 def _places(group: str, kind: str, served: Collection[GroupVersionKind]) -> str:
@@ -276,11 +279,6 @@ def _places(group: str, kind: str, served: Collection[GroupVersionKind]) -> str:
     named.sort(key=lambda gvk: (gvk.group != group, len(gvk.version), gvk.version))
     own = [gvk for gvk in named if gvk.group == group]
     return " and ".join("/".join(filter(None, gvk[:2])) for gvk in (own or named)[:2])
-
-
-def _meant(group: str, kind: str, served: Collection[GroupVersionKind]) -> str | None:
-    own = (gvk.kind for gvk in served if gvk.group == group)
-    return suggestion(kind, own) or suggestion(kind, (gvk.kind for gvk in served))
 
 
 @cache

@@ -307,7 +307,13 @@ def connect(context: str | None) -> Cluster:
     client, config = _library()
     configuration = client.Configuration()
     configuration.retries = False
-    paths = _kubeconfigs()
+    named = os.environ.get("KUBECONFIG")
+    kubeconfig_paths = named.split(os.pathsep) if named else ["~/.kube/config"]
+    files = [Path(path).expanduser() for path in kubeconfig_paths if path]
+    there = [path for path in files if path.exists()]
+    if named and not there:
+        raise InputError("there is no such file", Location(named), "KUBECONFIG names it")
+    paths = there
     if not paths and context is None and os.environ.get("KUBERNETES_SERVICE_HOST"):
         with _usable(config, "the Pod's service account"):
             config.load_incluster_config(configuration)
@@ -340,17 +346,6 @@ def _library() -> tuple[Any, Any]:
         hint = extra("cluster")
         text = "Kubernetes' Python client is not installed"
         raise InputError(text, None, hint) from None
-
-
-def _kubeconfigs() -> list[Path]:
-    """Return the existing files that KUBECONFIG names, or the default one."""
-    named = os.environ.get("KUBECONFIG")
-    paths = named.split(os.pathsep) if named else ["~/.kube/config"]
-    files = [Path(path).expanduser() for path in paths if path]
-    there = [path for path in files if path.exists()]
-    if named and not there:
-        raise InputError("there is no such file", Location(named), "KUBECONFIG names it")
-    return there
 
 
 @contextmanager

@@ -84,7 +84,15 @@ class Reader:
     def namespaces(self) -> Mapping[str, Body]:
         """The Namespace objects that are read, by name; empty where that is not allowed."""
         if self.namespace:
-            body = self._one_namespace(self.namespace)
+            try:
+                namespace_body = self.source.get(NAMESPACES.path(name=self.namespace))
+            except RefusedError as error:
+                if error.status == MISSING:
+                    raise InputError(f"there is no namespace '{self.namespace}'") from None
+                self.unread[f"namespace '{self.namespace}' itself"] = _reason(error)
+                body: Body | None = None
+            else:
+                body = cleaned({**namespace_body, "apiVersion": "v1", "kind": "Namespace"})
             return {} if body is None else {self.namespace: body}
         try:
             bodies = list(listed(self.source, NAMESPACES.path(), "v1", "Namespace"))
@@ -92,16 +100,6 @@ class Reader:
             self.unread["namespaces"] = _reason(error)
             return {}
         return {body["metadata"]["name"]: body for body in bodies}
-
-    def _one_namespace(self, name: str) -> Body | None:
-        try:
-            body = self.source.get(NAMESPACES.path(name=name))
-        except RefusedError as error:
-            if error.status == MISSING:
-                raise InputError(f"there is no namespace '{name}'") from None
-            self.unread[f"namespace '{name}' itself"] = _reason(error)
-            return None
-        return cleaned({**body, "apiVersion": "v1", "kind": "Namespace"})
 
     def objects(self, served: ApiResource) -> Iterator[Resource]:
         """Yield the objects of a kind; with a namespace, its own, and of objects outside namespaces

@@ -100,7 +100,10 @@ class DockerConfig:
     def find(self, registry: str, repository: str) -> Login | None:
         """Return the user's login to a registry, None if there is none. Raises RegistryError for a
         helper that fails."""
-        login = _listed(self.first, registry, repository, f"${_VARIABLE}")
+        # The user's login in some `auths`; source: what holds them.
+        source = f"${_VARIABLE}"
+        logins = (_login(self.first, key, source) for key in _keys(registry, repository))
+        login = next((login for login in logins if login is not None), None)
         if login is not None:
             return login
         for key in _keys(registry, repository):
@@ -112,12 +115,6 @@ class DockerConfig:
             if login is not None:
                 return login
         return None
-
-
-def _listed(auths: Mapping[str, Body], registry: str, repository: str, source: str) -> Login | None:
-    """Return the user's login in some `auths`; source: what holds them."""
-    logins = (_login(auths, key, source) for key in _keys(registry, repository))
-    return next((login for login in logins if login is not None), None)
 
 
 def _login(auths: Mapping[str, Body], key: str, source: str) -> Login | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from io import StringIO
@@ -228,7 +228,18 @@ def _scan(
     order = iter(away)
 
     def take(resource: Resource, results: Sequence[RuleResult]) -> None:
-        shown = _judged(results, next(order), by_id)
+        # The violations of an object that count; those of policies that are not sent it are only
+        # counted.
+        given = next(order)
+        rule_results = [result for result in results if result.status in _SHOWN]
+        if not given.reasons:
+            shown: list[RuleResult] = rule_results
+        else:
+            judged = [
+                result for result in rule_results if not asks_kyverno(by_id[result.policy_id])
+            ]
+            given.violations += len(rule_results) - len(judged)
+            shown = judged
         own = labels.get(resource.namespace, {})
         violations = [
             # A ClusterPolicy has its name for an ID: one in CEL may stand next to it.
@@ -258,19 +269,6 @@ class _UnsentObject:
     resource: Resource
     reasons: Sequence[Reason]
     violations: int = 0
-
-
-def _judged(
-    results: Sequence[RuleResult], given: _UnsentObject, by_id: Mapping[str, RunnablePolicy]
-) -> list[RuleResult]:
-    """Return the violations of an object that count; those of policies that are not sent it are
-    only counted."""
-    rule_results = [result for result in results if result.status in _SHOWN]
-    if not given.reasons:
-        return rule_results
-    judged = [result for result in rule_results if not asks_kyverno(by_id[result.policy_id])]
-    given.violations += len(rule_results) - len(judged)
-    return judged
 
 
 def _kept_away(unsent: Unsent, kept: Sequence[_UnsentObject]) -> Iterator[Diagnostic]:

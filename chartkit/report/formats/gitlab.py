@@ -40,10 +40,11 @@ class GitlabWriter(FindingFormat):
             text, severity = f"{text} ({finding.acceptance})", "info"
         location = finding.location
         line = location.line if location is not None and finding.file else 0
+        fingerprint_text = f"{finding.file}\0{finding.fingerprint}".encode("utf-8", "replace")
         body: Body = {
             "description": text or finding.rule.id,
             "check_name": finding.rule.id,
-            "fingerprint": _fingerprint(finding),
+            "fingerprint": hashlib.sha256(fingerprint_text).hexdigest()[:32],
             "severity": severity,
             "location": {
                 "path": finding.repository_file or finding.subject or finding.rule.id,
@@ -65,9 +66,3 @@ class GitlabWriter(FindingFormat):
 
 
 writer: Final = GitlabWriter
-
-
-def _fingerprint(finding: Finding) -> str:
-    """Return a fingerprint that differs between files, for GitLab shows one issue for each."""
-    text = f"{finding.file}\0{finding.fingerprint}".encode("utf-8", "replace")
-    return hashlib.sha256(text).hexdigest()[:32]

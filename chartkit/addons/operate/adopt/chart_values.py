@@ -131,7 +131,26 @@ class _Taker:
         overrides = mapping_at(self._values, "validationFailureActionOverrides")
         if entries := self._entries(mappings_at(overrides, "all")):
             environment["actions"] = entries
-        self._of_policies()
+        # Take over what values say of single policies
+        for policy_name, action in mapping_at(
+            self._values, "validationFailureActionByPolicy"
+        ).items():
+            self._set("validationFailureActionByPolicy", policy_name, "action", as_action(action))
+        overrides = mapping_at(self._values, "validationFailureActionOverrides")
+        for policy_name in [override for override in overrides if override != "all"]:
+            entries = self._entries(mappings_at(overrides, policy_name))
+            self._set("validationFailureActionOverrides", policy_name, "actions", entries)
+        for policy_name, block in mapping_at(self._values, "policyExclude").items():
+            excluded = None
+            if isinstance(block, dict) and block.keys() <= {"any"}:
+                excluded = as_exclusions(mappings_at(block, "any"))
+            if excluded is None:
+                self._say(Outcome.LEFT, "policyExclude", f"{policy_name}: {_UNSAID}")
+            else:
+                self._set("policyExclude", policy_name, "exclude", excluded)
+        if names := mapping_at(self._values, "policyPreconditions"):
+            message = f"{', '.join(map(str, names))}: {_UNSAID}"
+            self._say(Outcome.LEFT, "policyPreconditions", message)
         for key, value in self._values.items():
             if value not in (None, "", {}, [], _DEFAULTS.get(str(key))) and key not in _TAKEN:
                 self._say(Outcome.LEFT, str(key), _UNSAID)
@@ -170,26 +189,6 @@ class _Taker:
         elif entries:
             self._say(Outcome.TAKEN, key, "→ actions")
         return entries or []
-
-    def _of_policies(self) -> None:
-        """Take over what values say of single policies."""
-        for name, action in mapping_at(self._values, "validationFailureActionByPolicy").items():
-            self._set("validationFailureActionByPolicy", name, "action", as_action(action))
-        overrides = mapping_at(self._values, "validationFailureActionOverrides")
-        for name in [override for override in overrides if override != "all"]:
-            entries = self._entries(mappings_at(overrides, name))
-            self._set("validationFailureActionOverrides", name, "actions", entries)
-        for name, block in mapping_at(self._values, "policyExclude").items():
-            excluded = None
-            if isinstance(block, dict) and block.keys() <= {"any"}:
-                excluded = as_exclusions(mappings_at(block, "any"))
-            if excluded is None:
-                self._say(Outcome.LEFT, "policyExclude", f"{name}: {_UNSAID}")
-            else:
-                self._set("policyExclude", name, "exclude", excluded)
-        if names := mapping_at(self._values, "policyPreconditions"):
-            message = f"{', '.join(map(str, names))}: {_UNSAID}"
-            self._say(Outcome.LEFT, "policyPreconditions", message)
 
     def _set(self, key: str, name: str, setting: str, value: Json) -> None:
         if name not in self._selection:

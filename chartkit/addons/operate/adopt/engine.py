@@ -172,7 +172,26 @@ def find_versions(estate: Estate, options: AdoptOptions) -> tuple[Versions, list
         versions += [chart_version(deployment) for deployment in estate.engine]
         chart = next((version for version in versions if version is not None), None)
     kyverno, release = _kyverno(estate, options, chart, rows)
-    kubernetes, eks = _kubernetes(estate, options, kyverno, rows)
+    given = options.eks if options.eks is not None else options.kubernetes
+    if given is not None:
+        kubernetes, eks = parse_version(given, "Kubernetes"), options.eks is not None
+    elif not estate.cluster_version:
+        hint = "give --kubernetes VERSION, or --eks VERSION"
+        message = f"nothing says which Kubernetes runs in {estate.name}"
+        if not options.dry_run:
+            raise InputError(message, hint=hint)
+        row = matrix().get(kyverno)
+        kubernetes_version = (
+            row.newest if row is not None else max(span.newest for span in matrix().values())
+        )
+        rows.append(_assumed(estate, f"Kubernetes {kubernetes_version}", message, hint))
+        kubernetes, eks = kubernetes_version, False
+    else:
+        kubernetes_version = parse_version(estate.cluster_version, "Kubernetes")
+        subject = f"Kubernetes {kubernetes_version}"
+        message = f"the API server is {estate.cluster_version}"
+        rows.append(_row(estate, subject, message))
+        kubernetes, eks = kubernetes_version, _EKS in estate.cluster_version
     other = next(filter(None, map(elsewhere, estate.engine)), "")
     if other:
         rows.append(_elsewhere(other, estate))
@@ -230,28 +249,6 @@ def _installed_by(chart: Version) -> Iterator[Version]:
 
 def _assumed(estate: Estate, subject: str, message: str, hint: str) -> Row:
     return Row(Outcome.LEFT, subject, f"is assumed: {message}", None, hint, estate.name)
-
-
-def _kubernetes(
-    estate: Estate, options: AdoptOptions, kyverno: Version, rows: list[Row]
-) -> tuple[Version, bool]:
-    given = options.eks if options.eks is not None else options.kubernetes
-    if given is not None:
-        return parse_version(given, "Kubernetes"), options.eks is not None
-    if not estate.cluster_version:
-        hint = "give --kubernetes VERSION, or --eks VERSION"
-        message = f"nothing says which Kubernetes runs in {estate.name}"
-        if not options.dry_run:
-            raise InputError(message, hint=hint)
-        row = matrix().get(kyverno)
-        version = row.newest if row is not None else max(span.newest for span in matrix().values())
-        rows.append(_assumed(estate, f"Kubernetes {version}", message, hint))
-        return version, False
-    version = parse_version(estate.cluster_version, "Kubernetes")
-    subject = f"Kubernetes {version}"
-    message = f"the API server is {estate.cluster_version}"
-    rows.append(_row(estate, subject, message))
-    return version, _EKS in estate.cluster_version
 
 
 @dataclass(frozen=True, slots=True)

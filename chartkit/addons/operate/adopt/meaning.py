@@ -15,7 +15,7 @@ from itertools import count, islice, permutations, product
 from pathlib import Path
 from typing import Final
 
-from chartkit.addons.migrate.proof import Aspect, Difference, Proof, ProofOptions, prove
+from chartkit.addons.migrate.proof import Aspect, Proof, ProofOptions, prove
 from chartkit.addons.operate.adopt.model import Outcome, Piece, Row, Substitute
 from chartkit.addons.operate.adopt.policies import (
     AdoptedPolicy,
@@ -187,20 +187,6 @@ def _included(value: _Frozen) -> Json:
     return number + (1 if match[1] == ">" else -1) if match and number is not None else None
 
 
-def _examples(policy: FolderPolicy, given: Body) -> list[Resource]:
-    """Return a policy's examples, with the given values in place of the default ones."""
-    resources = []
-    for example in examples_of(policy):
-        text = go_json(example.body)
-        for name, value in given.items():
-            usual = policy.parameters[name].default
-            if isinstance(value, list) and isinstance(usual, list) and value:
-                for item in filter(str, usual):
-                    text = text.replace(str(item), _WILDCARD.sub("a", str(value[0])))
-        resources.append(Resource(parse_yaml(text)))
-    return resources
-
-
 _READERS: Final[Mapping[str, tuple[Callable[[_Frozen], Json], ...]]] = {
     "array": (_items, _hosts),
     "integer": (_integer, _included),
@@ -224,7 +210,16 @@ def _equal(
     for name, body in bodies.items():
         own = variants[name].resource
         alike = Resource({**own.body, "spec": without_settings(own.body)}, own.location)
-        objects = _examples(policy, given[name])
+        resources = []
+        for example in examples_of(policy):
+            text = go_json(example.body)
+            for example_name, value in given[name].items():
+                usual = policy.parameters[example_name].default
+                if isinstance(value, list) and isinstance(usual, list) and value:
+                    for item in filter(str, usual):
+                        text = text.replace(str(item), _WILDCARD.sub("a", str(value[0])))
+            resources.append(Resource(parse_yaml(text)))
+        objects = resources
         if not means_the_same(alike, RenderedPolicy(policy, rendered.text, (body,)), objects):
             return None
     return bodies
@@ -242,7 +237,13 @@ def compare_meanings(
         if is_legacy(policy.piece.resource) or policy.piece.resource.kind == _VALIDATING
         for candidate in candidates(policy.piece.resource, library)
     ]
-    rendered = {template.policy.qualified: template for template in _templates(pairs[:_CANDIDATES])}
+    template_pairs = pairs[:_CANDIDATES]
+    by_name = {candidate.qualified: candidate for _, candidate in template_pairs}
+    try:
+        templates: list[RenderedPolicy] = read_templates(list(by_name.values()))
+    except ChartkitError:
+        templates = []  # A vendored policy that cannot be rendered cannot be compared.
+    rendered = {template.policy.qualified: template for template in templates}
     compared, step = pairs[:_CANDIDATES], count().__next__
     for done, (policy, candidate) in enumerate(track(compared)):
         template = rendered.get(candidate.qualified)
@@ -253,14 +254,6 @@ def compare_meanings(
         message = f"has the name of {candidate.qualified}, and was not compared: "
         message += f"{_CANDIDATES} others were"
         yield Row(Outcome.NOTE, policy.piece.subject, message, policy.piece.resource.location)
-
-
-def _templates(pairs: Sequence[tuple[AdoptedPolicy, LibraryPolicy]]) -> list[RenderedPolicy]:
-    by_name = {candidate.qualified: candidate for _, candidate in pairs}
-    try:
-        return read_templates(list(by_name.values()))
-    except ChartkitError:
-        return []  # A vendored policy that cannot be rendered cannot be compared.
 
 
 def candidates(policy: Resource, library: Library) -> Iterator[LibraryPolicy]:
@@ -311,7 +304,15 @@ def _compared(
         yield policy.piece.row(Outcome.NOTE, message, hint)
         return
     if proof.faults:
-        shown = _difference(proof.faults[0], is_legacy(resource))
+        # A difference in words; is_first: whether the policy in use is the first of both.
+        gap = proof.faults[0]
+        is_first = is_legacy(resource)
+        own, other = (gap.legacy, gap.new) if is_first else (gap.new, gap.legacy)
+        kind = mapping_at(gap.case.document, "object").get("kind") or "object"
+        if own.result == other.result:
+            shown = f"for some {kind} the results are the same, and the {gap.aspect} differs"
+        else:
+            shown = f"for some {kind} the result here is '{own.result}', there '{other.result}'"
         message = f"has the name of {name} but means something else: {shown}"
     elif proof.equal:
         missing = proof.coverage.total - proof.coverage.reached
@@ -364,12 +365,3 @@ def examples_of(policy: LibraryPolicy) -> Iterator[Resource]:
         for file in files:
             if file is not None:
                 yield from resources(read_file(file))
-
-
-def _difference(gap: Difference, is_first: bool) -> str:
-    """Return a difference in words; is_first: whether the policy in use is the first of both."""
-    own, other = (gap.legacy, gap.new) if is_first else (gap.new, gap.legacy)
-    kind = mapping_at(gap.case.document, "object").get("kind") or "object"
-    if own.result == other.result:
-        return f"for some {kind} the results are the same, and the {gap.aspect} differs"
-    return f"for some {kind} the result here is '{own.result}', there '{other.result}'"

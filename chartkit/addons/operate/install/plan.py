@@ -119,11 +119,10 @@ def plan(
         # The installed version of a release; of a failed one, the version deployed before.
         if there is None:
             before: Sequence[Resource] = ()
+        elif there.status is not Status.FAILED:
+            before = there.resources
         else:
-            if there.status is not Status.FAILED:
-                before = there.resources
-            else:
-                before = deployed_objects(cluster, NAMESPACE, there.name, there.revision)
+            before = deployed_objects(cluster, NAMESPACE, there.name, there.revision)
         steps.append(_step(project.charts / name, environment, kubernetes, apis, there, before))
         refusals += _refusals(steps[-1], environment, live)
     notes = [*_notes(environment, live, steps), *_leftovers(steps, cluster)]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from itertools import filterfalse
@@ -54,7 +54,7 @@ from chartkit.model import (
     text_of,
     value_at,
 )
-from chartkit.network.cluster.reader import Discovery, Reader, sample
+from chartkit.network.cluster.reader import Reader, sample
 from chartkit.project.environment import Environment
 from chartkit.project.project import Project
 from chartkit.report.model import resource_id
@@ -181,24 +181,18 @@ class _Asked:
         legacy = [old.current or old.resource for old in inventory.objects]
         survey = Survey(reader, NO_ATTACHMENTS)
         policies = compile_all(legacy, survey.around)
-        objects = survey.objects(policies.policies, self._kinds(reader.discovery, legacy))
-        return self._acts(policies, objects, survey.context(policies))
-
-    def _kinds(
-        self, discovery: Discovery, legacy: Iterable[Resource]
-    ) -> Collection[GroupVersionKind]:
-        """Return the kinds to read that no policy may judge, each in the first version served."""
         facts = [fact.change.concerned for step in self.steps for fact in step.facts]
         named = {(fact.group, kind) for fact in facts if fact for kind in fact.kinds}
         rules = (rule for old in legacy for rule in mappings_at(old.body, "spec", "rules"))
         generated = {mapping_at(rule, "generate").get("kind") for rule in rules}
         kinds: dict[tuple[str, str], GroupVersionKind] = {}
-        for served in discovery.all:
+        for served in reader.discovery.all:
             group, _, kind = served.kind
             is_named = {(group, kind), (group, "*")} & named or kind in generated
             if is_named or declares_release(Resource(sample(served))):
                 kinds.setdefault((group, kind), served.kind)
-        return kinds.values()
+        objects = survey.objects(policies.policies, kinds.values())
+        return self._acts(policies, objects, survey.context(policies))
 
     def _acts(self, policies: PolicySet, objects: Iterable[Resource], context: ScanContext) -> Acts:
         acts = Acts({policy.policy.id: policy for policy in policies.policies}, context.namespaces)

@@ -67,7 +67,22 @@ class CParser(Reader, Scanner, Parser, Composer):
             try:
                 self.current_event = self.state()
             except MarkedYAMLError as error:
-                raise self._worded(error) from None
+                problem, context, mark = error.problem or "", error.context, error.problem_mark
+                begin = error.context_mark or (mark if context else None)
+                if problem.startswith("expected <block end>"):
+                    problem = _BLOCK_END.get(context or "", problem)
+                for pattern, text in _PROBLEMS.items():
+                    problem = re.sub(rf"\A{pattern}\Z", text, problem, flags=re.DOTALL)
+                if problem == "found unknown escape character" and mark:
+                    mark = Mark(mark.name, mark.index - 1, mark.line, mark.column - 1, None, 0)
+                is_of_token = (
+                    isinstance(error, ParserError) or context == "while scanning a simple key"
+                )
+                if is_of_token and mark and mark.index == len(self.buffer) - 1 and mark.column:
+                    # libyaml ends the last line.
+                    ended = Mark(mark.name, mark.index, mark.line + 1, 0, None, 0)
+                    begin, mark = ended if begin and begin.index == mark.index else begin, ended
+                raise type(error)(context, begin, problem, mark, error.note) from None
         return self.current_event
 
     def get_event(self) -> Any:
@@ -80,22 +95,6 @@ class CParser(Reader, Scanner, Parser, Composer):
         """Report whether there is a next event, and of one of some classes."""
         event = self.peek_event()
         return event is not None and (not choices or isinstance(event, choices))
-
-    def _worded(self, error: MarkedYAMLError) -> MarkedYAMLError:
-        problem, context, mark = error.problem or "", error.context, error.problem_mark
-        begin = error.context_mark or (mark if context else None)
-        if problem.startswith("expected <block end>"):
-            problem = _BLOCK_END.get(context or "", problem)
-        for pattern, text in _PROBLEMS.items():
-            problem = re.sub(rf"\A{pattern}\Z", text, problem, flags=re.DOTALL)
-        if problem == "found unknown escape character" and mark:
-            mark = Mark(mark.name, mark.index - 1, mark.line, mark.column - 1, None, 0)
-        is_of_token = isinstance(error, ParserError) or context == "while scanning a simple key"
-        if is_of_token and mark and mark.index == len(self.buffer) - 1 and mark.column:
-            # libyaml ends the last line.
-            ended = Mark(mark.name, mark.index, mark.line + 1, 0, None, 0)
-            begin, mark = ended if begin and begin.index == mark.index else begin, ended
-        return type(error)(context, begin, problem, mark, error.note)
 
     def scan_to_next_token(self) -> None:
         """Skip what stands between tokens."""

@@ -262,7 +262,15 @@ class _Writer:
         if not isinstance(mapping, dict) or parent is None:
             return None
         if name in mapping:
-            return self._filling(top, value, edits)
+            # The edit of the line that has a field with an empty mapping; None without one.
+            place = self._place(top)
+            line = (
+                _line_pattern(top[-1], r"\s*\{\}\s*").fullmatch(place.line.text) if place else None
+            )
+            if place is None or line is None or line["dash"]:
+                return None
+            text = indent(dump_yaml({top[-1]: value}).rstrip("\n"), line["space"])
+            return self._edit(place, (place.line.number - 1, place.line.number), text, edits)
         places = (self._place((*above, key)) for key in mapping)
         beside = [
             (place, line)
@@ -291,15 +299,6 @@ class _Writer:
                 at = place.line.number
                 return self._edit(place, (at, at), text, edits)
         return None
-
-    def _filling(self, top: Steps, value: Json, edits: Sequence[Edit]) -> TemplateEdit | None:
-        """Return the edit of the line that has a field with an empty mapping; None without one."""
-        place = self._place(top)
-        line = _line_pattern(top[-1], r"\s*\{\}\s*").fullmatch(place.line.text) if place else None
-        if place is None or line is None or line["dash"]:
-            return None
-        text = indent(dump_yaml({top[-1]: value}).rstrip("\n"), line["space"])
-        return self._edit(place, (place.line.number - 1, place.line.number), text, edits)
 
     def _place(self, steps: Sequence[str]) -> FieldPlace | None:
         """Return the place of a field in a template of the chart, or of a chart beside it."""

@@ -143,7 +143,11 @@ def of_part(test: Test, part: str) -> Test:
         probes = test.probes or _examples(test)
         for probe in (*probes, *((_DIGEST,) if part == "digest" else ())):
             if isinstance(probe, str) and probe:
-                yield _with(parts, part, probe.replace("*", "example").replace("?", "1"))
+                value = probe.replace("*", "example").replace("?", "1")
+                changed = replace(parts, **{part: value})
+                if changed.tag and changed.digest:
+                    changed = replace(changed, tag="")
+                yield str(changed)
 
     return replace(
         test,
@@ -168,13 +172,6 @@ def _examples(test: Test) -> tuple[str, ...]:
     except TooLargeError:
         return ()
     return () if text is None else (text,)
-
-
-def _with(image: ImageReference, part: str, value: str) -> str:
-    changed = replace(image, **{part: value})
-    if changed.tag and changed.digest:
-        changed = replace(changed, tag="")
-    return str(changed)
 
 
 def _languages(test: Test, part: str) -> tuple[Language, ...] | None:

@@ -116,7 +116,7 @@ def condition_formula(condition: Condition, source: Source, names: Names) -> For
 
         def compared(place: Place) -> Formula:
             atom = Atom(place, test, reader.source)
-            if not (is_listed and _is_list_like(place)):
+            if not (is_listed and (bool(place.steps) and place.steps[-1] in _LISTS)):
                 return atom
             # A list in place of the text is compared by its elements.
             elements = Stream((), place).elements()
@@ -125,11 +125,6 @@ def condition_formula(condition: Condition, source: Source, names: Names) -> For
         return reader.chained(reading, compared)
     except (NotReadError, ChartkitError):
         return Unknown(str(condition.key))
-
-
-def _is_list_like(place: Place) -> bool:
-    """Report whether a field is a list of texts in Kubernetes' own kinds."""
-    return bool(place.steps) and place.steps[-1] in _LISTS
 
 
 def _of_elements(stream: Stream, operator: str, value: Json, source: Source) -> Formula:

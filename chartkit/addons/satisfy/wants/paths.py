@@ -372,16 +372,6 @@ def images_of(spec: tuple[str, ...]) -> Reading:
     return Reading((Stream((), Place("request", spec)),), function=_ALL_IMAGES)
 
 
-def _of_image(reading: Reading, name: str) -> Reading:
-    if reading.function == _ALL_IMAGES:
-        streams = tuple(stream.child(name) for stream in reading.streams)
-        return Reading(streams, function=_IMAGES)
-    if name not in PARTS:
-        raise NotReadError
-    streams = tuple(replace(item.child("image"), part=name) for item in reading.streams)
-    return Reading(streams, is_list=reading.is_list)
-
-
 def _keeps_name(node: Node) -> bool:
     """Report whether a pair of a mapping is `name: name`, or that with a default of no text."""
     value = node.children[0]
@@ -402,7 +392,14 @@ def _child(reading: Reading, name: str | int) -> Reading:
             raise NotReadError
         return _OF_REQUEST[str(name)]
     if reading.function in (_ALL_IMAGES, _IMAGE):
-        return _of_image(reading, str(name))
+        image_name = str(name)
+        if reading.function == _ALL_IMAGES:
+            streams = tuple(stream.child(image_name) for stream in reading.streams)
+            return Reading(streams, function=_IMAGES)
+        if image_name not in PARTS:
+            raise NotReadError
+        streams = tuple(replace(item.child("image"), part=image_name) for item in reading.streams)
+        return Reading(streams, is_list=reading.is_list)
     if reading.otherwise is not None and not is_false(reading.otherwise.constant):
         raise NotReadError
     streams = tuple(stream.child(name) for stream in _plain(reading))

@@ -59,12 +59,6 @@ def given_certificates(certificate: Path, key: Path, authority: Path | None) -> 
 def made_certificates(folder: Path, names: Sequence[str]) -> Certificates:
     """Return certificates for names and addresses, made anew in a folder unless it has some that
     fit together and are valid for all of them for another day."""
-    if not _is_usable(folder, names):
-        _make(folder, names)
-    return Certificates(folder / CERTIFICATE, folder / KEY, (folder / AUTHORITY).read_bytes())
-
-
-def _is_usable(folder: Path, names: Sequence[str]) -> bool:
     from cryptography import exceptions, x509
     from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
@@ -84,13 +78,17 @@ def _is_usable(folder: Path, names: Sequence[str]) -> bool:
         exceptions.InvalidSignature,
         exceptions.UnsupportedAlgorithm,
     ):
-        return False
-    ends = min(certificate.not_valid_after_utc, authority.not_valid_after_utc)
-    return (
-        key.public_key() == certificate.public_key()
-        and ends > datetime.now(UTC) + timedelta(days=1)
-        and set(_alternatives(names)) <= set(alternatives.value)
-    )
+        is_usable = False
+    else:
+        ends = min(certificate.not_valid_after_utc, authority.not_valid_after_utc)
+        is_usable = (
+            key.public_key() == certificate.public_key()
+            and ends > datetime.now(UTC) + timedelta(days=1)
+            and set(_alternatives(names)) <= set(alternatives.value)
+        )
+    if not is_usable:
+        _make(folder, names)
+    return Certificates(folder / CERTIFICATE, folder / KEY, (folder / AUTHORITY).read_bytes())
 
 
 def _alternatives(names: Sequence[str]) -> Iterator[x509.GeneralName]:

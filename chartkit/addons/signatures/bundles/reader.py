@@ -109,7 +109,18 @@ def read_bundle(content: bytes) -> Bundle:
     """Return a bundle of its JSON; raises SignatureError."""
     try:
         root = Message(load(content), "the bundle", _ROOT_FIELDS, (_CONTENT,))
-        version = _version(root.text("mediaType"))
+        media_type = root.text("mediaType")
+        match = _NEW.fullmatch(media_type)
+        if match is None and media_type not in _OLD:
+            raise SignatureError(
+                "error getting bundle version: validation error: unsupported media type: "
+                f"{media_type[:100]}"
+            )
+        if match is None:
+            version: tuple[int, int, int] = _OLD[media_type]
+        else:
+            major, minor, patch = (int(part or "0") for part in match.groups())
+            version = major, minor, patch
         if version < (0, 1, 0):
             raise SignatureError(f"{_named(root)} is not supported")
         envelope, message = _envelope(root), _message(root)
@@ -119,7 +130,12 @@ def read_bundle(content: bytes) -> Bundle:
         if material is None or not any(material.has(name) for name in _KEYS):
             raise SignatureError("invalid bundle: validation error: missing verification material")
         certificate = _certificate(material)
-        timestamps = _timestamps(material)
+        timestamp_message = material.message("timestampVerificationData", ("rfc3161Timestamps",))
+        if timestamp_message is None:
+            timestamps: tuple[bytes, ...] = ()
+        else:
+            listed = timestamp_message.messages("rfc3161Timestamps", ("signedTimestamp",))
+            timestamps = tuple(stamp.octets("signedTimestamp") for stamp in listed)
         listed = material.messages("tlogEntries", _ENTRY_FIELDS)
         if len(listed) > _MOST_ENTRIES:
             raise SignatureError(
@@ -143,19 +159,6 @@ def read_bundle(content: bytes) -> Bundle:
         return Bundle(version, certificate, entries, timestamps, envelope, message)
     except MessageError as error:
         raise SignatureError(f"proto: {error}") from None
-
-
-def _version(media_type: str) -> tuple[int, int, int]:
-    match = _NEW.fullmatch(media_type)
-    if match is None and media_type not in _OLD:
-        raise SignatureError(
-            "error getting bundle version: validation error: unsupported media type: "
-            f"{media_type[:100]}"
-        )
-    if match is None:
-        return _OLD[media_type]
-    major, minor, patch = (int(part or "0") for part in match.groups())
-    return major, minor, patch
 
 
 def _named(root: Message) -> str:
@@ -203,14 +206,6 @@ def _certificate(material: Message) -> bytes | None:
         listed = [item.octets("rawBytes") for item in chain.messages("certificates", ("rawBytes",))]
         return listed[0] if listed else b""
     return message.octets("rawBytes") if message is not None else b""
-
-
-def _timestamps(material: Message) -> tuple[bytes, ...]:
-    message = material.message("timestampVerificationData", ("rfc3161Timestamps",))
-    if message is None:
-        return ()
-    listed = message.messages("rfc3161Timestamps", ("signedTimestamp",))
-    return tuple(stamp.octets("signedTimestamp") for stamp in listed)
 
 
 @dataclass(frozen=True, slots=True)

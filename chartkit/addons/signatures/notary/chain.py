@@ -373,7 +373,8 @@ def name_text(name: x509.Name) -> str:
     named: dict[str, list[str]] = {short: [] for short in _SHORT.values()}
     others = []
     for attribute in name:
-        value = _text(attribute)
+        text_value = attribute.value
+        value = text_value if isinstance(text_value, str) else text_value.decode("latin-1")
         short = _SHORT.get(attribute.oid.dotted_string)
         if short is None:
             others.append(f"{attribute.oid.dotted_string}=#{_der(value).hex()}")
@@ -385,11 +386,6 @@ def name_text(name: x509.Name) -> str:
         "+".join(f"{short}={_escaped(text)}" for text in values) for short, values in named.items()
     ]
     return ",".join([part for part in reversed(parts) if part] + others[::-1])
-
-
-def _text(attribute: x509.NameAttribute[str | bytes]) -> str:
-    value = attribute.value
-    return value if isinstance(value, str) else value.decode("latin-1")
 
 
 def _der(value: str) -> bytes:

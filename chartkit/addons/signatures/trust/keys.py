@@ -73,18 +73,15 @@ def read_pem(text: str) -> tuple[list[PemBlock], bool]:
         position = end + len(last)
         body = text[line_end:end]
         head, separator, rest = body.lstrip("\r\n").partition("\n\n")
-        content = _base64(rest if separator and ":" in head else body)
+        base64_text = rest if separator and ":" in head else body
+        try:
+            content: bytes | None = base64.b64decode("".join(base64_text.split()), validate=True)
+        except (binascii.Error, ValueError):
+            content = None
         if content is not None:
             blocks.append(PemBlock(label.removesuffix(_DASHES), content))
             read = position
     return blocks, bool(text[read:].strip())
-
-
-def _base64(text: str) -> bytes | None:
-    try:
-        return base64.b64decode("".join(text.split()), validate=True)
-    except (binascii.Error, ValueError):
-        return None
 
 
 def read_public_key(text: str) -> PublicKey:

@@ -234,15 +234,12 @@ def _edge(method: str) -> Emit:
         if not isinstance(edge, str):
             return None
         writer.weight += ceil(len(edge) / 10)
-        text = _operand(writer.visit(args[0], scope))
+        # The code as the target of a method call; a number needs parentheses before the dot.
+        code = writer.visit(args[0], scope)
+        text = f"({code.text})" if code.kind is int else code.text
         return Code(f"{text}.{method}({writer.constant(edge)})", bool)
 
     return emit
-
-
-def _operand(code: Code) -> str:
-    """The code as the target of a method call; a number needs parentheses before the dot."""
-    return f"({code.text})" if code.kind is int else code.text
 
 
 def _contains(writer: Writer, _expr: Call, args: Arguments, scope: Scope) -> Code:

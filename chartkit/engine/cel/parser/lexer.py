@@ -160,13 +160,12 @@ def octets(text: str) -> bytes:
         code, octal, simple = match.groups()
         if simple is not None:
             octet = _SIMPLE[simple].encode("ascii")
+        elif code is None:
+            octet = bytes((int(octal, 8),))
         else:
-            if code is None:
-                octet = bytes((int(octal, 8),))
-            else:
-                if code[0] in "uU":
-                    raise LiteralError("unable to unescape string")
-                octet = bytes((int(code[1:], 16),))
+            if code[0] in "uU":
+                raise LiteralError("unable to unescape string")
+            octet = bytes((int(code[1:], 16),))
         parts.append(octet)
         position = match.end()
     parts.append(content[position:].encode("utf-8", "surrogatepass"))

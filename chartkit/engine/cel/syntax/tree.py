@@ -262,21 +262,17 @@ def transform(expr: Expr, change: Callable[[Expr], Expr]) -> Expr:
         case Commented():
             return Commented(change(expr.expr), expr.comments)
         case _:
-            return _transform_literal(expr, change)
-
-
-def _transform_literal(
-    expr: ListLiteral | MapLiteral | StructLiteral, change: Callable[[Expr], Expr]
-) -> Expr:
-    match expr:
-        case ListLiteral():
-            return ListLiteral(tuple(map(change, expr.elements)), expr.optional_indices)
-        case MapLiteral():
-            entries = (MapEntry(change(e.key), change(e.value), e.optional) for e in expr.entries)
-            return MapLiteral(tuple(entries))
-        case StructLiteral():
-            fields = (FieldEntry(e.field, change(e.value), e.optional) for e in expr.fields)
-            return StructLiteral(expr.name, tuple(fields))
+            match expr:
+                case ListLiteral():
+                    return ListLiteral(tuple(map(change, expr.elements)), expr.optional_indices)
+                case MapLiteral():
+                    entries = (
+                        MapEntry(change(e.key), change(e.value), e.optional) for e in expr.entries
+                    )
+                    return MapLiteral(tuple(entries))
+                case StructLiteral():
+                    fields = (FieldEntry(e.field, change(e.value), e.optional) for e in expr.fields)
+                    return StructLiteral(expr.name, tuple(fields))
 
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")

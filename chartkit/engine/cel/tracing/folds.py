@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import NamedTuple
 
 from chartkit.engine.cel.library.printing import go_type
@@ -199,22 +199,20 @@ def collected(loop: Loop, outcome: Outcome) -> Step:
             key = value if key_of is None else key_of(frame)
             made.append((key, value if condition is None else because(value, asked)))
         lacking = Absence(outer.lacking, tuple(dropped)) if dropped else outer.lacking
-        return _made(made, Extent(tuple(held), lacking), key_of is not None)
+        extent = Extent(tuple(held), lacking)
+        keyed = key_of is not None
+        members = [value for _, value in made]
+        if not keyed:
+            return listed(members, extent)
+        causes = Whole(members, extent)
+        if any(key.value is UNKNOWN or value.value is UNKNOWN for key, value in made):
+            return unknown(causes)
+        if any(key.value.__class__ is not str for key, _ in made):
+            return Datum(KeyedMap((key.value, value.value) for key, value in made), None, causes)
+        values: dict[Value, Value] = {key.value: value.value for key, value in made}
+        return Datum(values, None, causes, {str(key.value): value for key, value in made})
 
     return run
-
-
-def _made(made: Sequence[tuple[Datum, Datum]], extent: Extent, keyed: bool) -> Datum:
-    members = [value for _, value in made]
-    if not keyed:
-        return listed(members, extent)
-    causes = Whole(members, extent)
-    if any(key.value is UNKNOWN or value.value is UNKNOWN for key, value in made):
-        return unknown(causes)
-    if any(key.value.__class__ is not str for key, _ in made):
-        return Datum(KeyedMap((key.value, value.value) for key, value in made), None, causes)
-    values: dict[Value, Value] = {key.value: value.value for key, value in made}
-    return Datum(values, None, causes, {str(key.value): value for key, value in made})
 
 
 def bound(place: int, value: Step, result: Step) -> Step:

@@ -130,7 +130,17 @@ class ImageValidatingEvaluator(Evaluator):
         compiler = self._compiler = ExpressionCompiler(policy)
         self._conditions = compiler.conditions(policy.conditions)
         self._fits = compile_references(policy, compiler)
-        self._own_extractors = _compile_extractors(policy, compiler)
+        extractors: dict[str, Program] = {}
+        for index, extractor_body in enumerate(policy.spec.get("images") or ()):
+            path, text = f"spec.images[{index}].expression", extractor_body["expression"]
+            program = compiler.one(path, text)
+            if program is None:
+                continue
+            if program.output_type not in _EXTRACTED:
+                compiler.refuse(path, text, "output is expected to be of type list")
+            extractors[extractor_body["name"]] = program
+        compiler.check()
+        self._own_extractors = extractors
         self._variables = compiler.variables(policy.variables)
         self._attestors = compile_attestors(spec.get("attestors") or (), compiler)
         compiler.check()
@@ -313,20 +323,6 @@ def _without_digest(images: Sequence[str]) -> str | None:
             text = f"failed to parse image reference {image}: {error}"
             raise _ImageError(text, image) from error
     return None
-
-
-def _compile_extractors(policy: CelPolicy, compiler: ExpressionCompiler) -> dict[str, Program]:
-    extractors: dict[str, Program] = {}
-    for index, body in enumerate(policy.spec.get("images") or ()):
-        path, text = f"spec.images[{index}].expression", body["expression"]
-        program = compiler.one(path, text)
-        if program is None:
-            continue
-        if program.output_type not in _EXTRACTED:
-            compiler.refuse(path, text, "output is expected to be of type list")
-        extractors[body["name"]] = program
-    compiler.check()
-    return extractors
 
 
 def _template(group: str, resource: str) -> str | None:

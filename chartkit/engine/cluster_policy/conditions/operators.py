@@ -90,7 +90,15 @@ def equals(value: Json) -> Compare:
     def compare(key: Json) -> bool:
         if isinstance(key, str):
             return compare_text(key)
-        return key is not None and _other_equals(key, value)
+        if key is None:
+            return False
+        if isinstance(key, bool):
+            return isinstance(value, bool) and key == value
+        if is_number(key):
+            return number_equals(go_number(key), value)
+        if isinstance(key, dict):
+            return isinstance(value, dict) and _deep_equal(key, value)
+        return isinstance(value, list) and _deep_equal(key, value)
 
     return compare
 
@@ -143,16 +151,6 @@ def _text_with_text(value: str) -> Compare:
 
 
 _QUANTITY_START = frozenset("+-.0123456789")
-
-
-def _other_equals(key: Json, value: Json) -> bool:
-    if isinstance(key, bool):
-        return isinstance(value, bool) and key == value
-    if is_number(key):
-        return number_equals(go_number(key), value)
-    if isinstance(key, dict):
-        return isinstance(value, dict) and _deep_equal(key, value)
-    return isinstance(value, list) and _deep_equal(key, value)
 
 
 def _deep_equal(left: Json, right: Json) -> bool:

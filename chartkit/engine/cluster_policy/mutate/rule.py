@@ -108,7 +108,14 @@ def compile_mutate_existing(rule: Rule, policy: Policy) -> Handler:
         chosen: list[tuple[_Target, Body]] = []
         for index, target in enumerate(targets):
             try:
-                bodies = _find(_selected(target, index, context), policy.namespace, cluster)
+                with Reraise(f"failed to substitute variables in target[{index}]: "):
+                    selected: Body = target.selected.resolve(context)
+                for key, value in selected.items():
+                    if key != "selector" and not isinstance(value, str):
+                        raise EvaluationError(
+                            f"the {key} of target[{index}] didn't resolve to a string"
+                        )
+                bodies = _find(selected, policy.namespace, cluster)
             except ChartkitError as error:
                 errors.append(error.message)
             else:
@@ -145,15 +152,6 @@ def _patched(patch: Patcher, context: Context, body: Body) -> Patched:
 def _compile_target(body: Body, rule: Rule, policy: Policy) -> _Target:
     selected = {key: body[key] for key in _SELECTED_BY if body.get(key)}
     return _Target(compile_template(selected), *compile_scope(body, rule, policy))
-
-
-def _selected(target: _Target, index: int, context: Context) -> Body:
-    with Reraise(f"failed to substitute variables in target[{index}]: "):
-        selected: Body = target.selected.resolve(context)
-    for key, value in selected.items():
-        if key != "selector" and not isinstance(value, str):
-            raise EvaluationError(f"the {key} of target[{index}] didn't resolve to a string")
-    return selected
 
 
 def _find(selected: Body, namespace: str, cluster: Cluster) -> list[Body]:

@@ -87,7 +87,17 @@ def _comparison(operation: Operation) -> Holds:
     compare = _COMPARE[prefix]
 
     def holds(value: Json) -> bool:
-        text = _measured(value)
+        # The text of a value that is read as a duration or quantity; nothing counts as zero.
+        kind = type(value)
+        if kind is str:
+            text: str | None = str(value)
+        elif value is None:
+            text = "0"
+        elif kind is bool or isinstance(value, dict | list):
+            text = None
+        else:
+            number = go_number(value)
+            text = str(int(number)) if type(number) is Int64 else f"{number:f}"
         if text is not None:
             if duration is not None:
                 given = duration_or_none(text)
@@ -127,19 +137,6 @@ def _by_text(prefix: str, operand: str) -> Holds:
         return text is not None and matches(text) is wanted
 
     return holds
-
-
-def _measured(value: Json) -> str | None:
-    """The text of a value that is read as a duration or quantity; nothing counts as zero."""
-    kind = type(value)
-    if kind is str:
-        return str(value)
-    if value is None:
-        return "0"
-    if kind is bool or isinstance(value, dict | list):
-        return None
-    number = go_number(value)
-    return str(int(number)) if type(number) is Int64 else f"{number:f}"
 
 
 _int = or_none(parse_int)

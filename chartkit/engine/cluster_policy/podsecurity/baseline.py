@@ -7,7 +7,7 @@ Kyverno's copy of it gives. A check takes a pod and returns why it forbids the p
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Final
 
 from chartkit.engine.cluster_policy.podsecurity.pod import (
@@ -287,35 +287,29 @@ def selinux(types: frozenset[str]) -> Judge:
         errors: list[FieldError] = []
         owners: list[FieldError] = []
         for path, container, security in pod.owners():
-            faults = list(_selinux_errors(security, path, container, types))
+            faults: list[FieldError] = []
+            options = security.get("seLinuxOptions")
+            if options is not None:
+                for field in ("type", "user", "role"):
+                    value = options.get(field) or ""
+                    if value not in types if field == "type" else value:
+                        faults.append(
+                            FieldError(f"{path}.seLinuxOptions.{field}", value, container)
+                        )
             errors += faults
             owners += faults[:1]
         if not errors:
             return None
         detail = f"{setters(owners)} set forbidden securityContext.seLinuxOptions: "
-        return Violation("seLinuxOptions", detail + _selinux_values(errors), tuple(errors))
+        selinux_types = sorted(
+            {str(error.value) for error in errors if error.path.endswith(".type")}
+        )
+        parts = [counted("type", selinux_types)] if selinux_types else []
+        parts += [
+            f"{field} may not be set"
+            for field in ("user", "role")
+            if any(error.path.endswith(f".{field}") for error in errors)
+        ]
+        return Violation("seLinuxOptions", detail + "; ".join(parts), tuple(errors))
 
     return judge
-
-
-def _selinux_errors(
-    security: Body, path: str, container: str | None, types: frozenset[str]
-) -> Iterator[FieldError]:
-    options = security.get("seLinuxOptions")
-    if options is None:
-        return
-    for field in ("type", "user", "role"):
-        value = options.get(field) or ""
-        if value not in types if field == "type" else value:
-            yield FieldError(f"{path}.seLinuxOptions.{field}", value, container)
-
-
-def _selinux_values(errors: list[FieldError]) -> str:
-    types = sorted({str(error.value) for error in errors if error.path.endswith(".type")})
-    parts = [counted("type", types)] if types else []
-    parts += [
-        f"{field} may not be set"
-        for field in ("user", "role")
-        if any(error.path.endswith(f".{field}") for error in errors)
-    ]
-    return "; ".join(parts)

@@ -71,26 +71,23 @@ def _set_faults(body: Body, path: str) -> Iterator[str]:
     if not entries:
         yield f"{invalid}: An entry is required"
     for at, entry in enumerate(entries):
-        yield from _entry_faults(entry, f"{path}.entries[{at}]")
-
-
-def _entry_faults(entry: Body, path: str) -> Iterator[str]:
-    if sum(entry.get(name) is not None for name in (*METHODS, "attestor")) != 1:
-        yield f"{path}: Invalid value: {typed_json('v1.Attestor', entry)}: {_ONE_METHOD}"
-    for method, fault in (
-        ("keys", _keys_fault),
-        ("certificates", _certificates_fault),
-        ("keyless", _keyless_fault),
-    ):
-        body = entry.get(method)
-        if body is None:
-            continue
-        text = fault(body)
-        if text is not None:
-            shown = typed_json(kyverno_types()["v1.Attestor"][method], body)
-            yield f"{path}.{method}: Invalid value: {shown}: {text}"
-    if entry.get("attestor") is not None:
-        yield from _nested_faults(entry["attestor"], f"{path}.attestor")
+        entry_path = f"{path}.entries[{at}]"
+        if sum(entry.get(name) is not None for name in (*METHODS, "attestor")) != 1:
+            yield f"{entry_path}: Invalid value: {typed_json('v1.Attestor', entry)}: {_ONE_METHOD}"
+        for method, fault in (
+            ("keys", _keys_fault),
+            ("certificates", _certificates_fault),
+            ("keyless", _keyless_fault),
+        ):
+            body = entry.get(method)
+            if body is None:
+                continue
+            text = fault(body)
+            if text is not None:
+                shown = typed_json(kyverno_types()["v1.Attestor"][method], body)
+                yield f"{entry_path}.{method}: Invalid value: {shown}: {text}"
+        if entry.get("attestor") is not None:
+            yield from _nested_faults(entry["attestor"], f"{entry_path}.attestor")
 
 
 def _nested_faults(body: Body, path: str) -> Iterator[str]:

@@ -102,11 +102,10 @@ def _user_fault(policy: Policy, rules: Sequence[Rule]) -> str | None:
         for path, block in rule.filters():
             if block.roles:
                 user_field = "roles"
+            elif block.cluster_roles:
+                user_field = "clusterRoles"
             else:
-                if block.cluster_roles:
-                    user_field = "clusterRoles"
-                else:
-                    user_field = "subjects" if block.subjects else ""
+                user_field = "subjects" if block.subjects else ""
             if field := user_field:
                 user_path = show_path(("spec", "rules", index, *path, field)).replace(".", "/")
                 return f"invalid variable used at path: {user_path}"

@@ -146,7 +146,23 @@ def _of_rules(policy: Policy) -> Iterator[_Warning]:
             yield _PATCHED_PODS, None
         if leaves_controllers_out and {_kind(kind) for kind in kinds} == {"Pod"}:
             yield _EXCLUDED_PODS, None
-        yield from _subresources(rule, kinds)
+        subresource_kinds = [*kinds, *(rule.exclude.kinds if rule.exclude else ())]
+        judged: list[Body] = [_judged(rule.body.get("validate") or {})]
+        judged += [_judged(image.get("validate") or {}) for image in rule.verify_images]
+        texts = [go_json(body) for body in judged if body]
+        if rule.mutate:
+            subresource_kinds += [
+                target.get("kind") or "" for target in rule.mutate.get("targets") or ()
+            ]
+            texts.append(go_json(rule.mutate))
+        lowered = [kind.lower() for kind in subresource_kinds]
+        for text in texts:
+            if "replicas" in text and not any("scale" in kind for kind in lowered):
+                yield _SUBRESOURCE.format("replicas", "scale"), None
+            if (".status" in text or '"status":' in text) and not any(
+                "status" in k for k in lowered
+            ):
+                yield _SUBRESOURCE.format("status", "status"), None
         for image in rule.verify_images:
             for attestation in image.get("attestations") or ():
                 if kind := attestation.get("predicateType"):
@@ -172,23 +188,6 @@ def _kind(selector: str) -> str:
     """The kind that a selector (`apps/v1/Deployment`, `Pod/status`) names."""
     parts = selector.split("/")
     return next((part for part in parts if part[:1].isupper()), parts[-1]).partition(".")[0]
-
-
-def _subresources(rule: Rule, matched: tuple[str, ...]) -> Iterator[_Warning]:
-    """Return warnings for a rule that checks changes of subresources but matches none."""
-    kinds = [*matched, *(rule.exclude.kinds if rule.exclude else ())]
-    judged: list[Body] = [_judged(rule.body.get("validate") or {})]
-    judged += [_judged(image.get("validate") or {}) for image in rule.verify_images]
-    texts = [go_json(body) for body in judged if body]
-    if rule.mutate:
-        kinds += [target.get("kind") or "" for target in rule.mutate.get("targets") or ()]
-        texts.append(go_json(rule.mutate))
-    lowered = [kind.lower() for kind in kinds]
-    for text in texts:
-        if "replicas" in text and not any("scale" in kind for kind in lowered):
-            yield _SUBRESOURCE.format("replicas", "scale"), None
-        if (".status" in text or '"status":' in text) and not any("status" in k for k in lowered):
-            yield _SUBRESOURCE.format("status", "status"), None
 
 
 def _judged(validate: Body) -> Body:

@@ -290,7 +290,19 @@ def _check_set(
     faults: list[Fault] = []
     verified = 0
     for at, entry in enumerate(wanted.entries):
-        outcome = _check_entry(entry, verifier, image, f"{path}.entries[{at}]")
+        entry_path = f"{path}.entries[{at}]"
+        if isinstance(entry, AttestorSet):
+            outcome: Verified | Sequence[Fault] = _check_set(
+                entry, verifier, image, f"{entry_path}.attestor"
+            )
+        elif isinstance(entry, Unusable):
+            fault = unusable_fault(entry)
+            outcome = [fault if entry.is_refusal else fault.under(entry_path)]
+        else:
+            try:
+                outcome = verifier.signature(entry.question, image)
+            except LookupFailed as error:
+                outcome = [fault_of(error).under(entry_path + entry.place)]
         if not isinstance(outcome, Verified):
             faults += outcome
             continue
@@ -298,20 +310,6 @@ def _check_set(
         if verified >= wanted.required:
             return outcome
     return faults
-
-
-def _check_entry(
-    entry: Attestor | AttestorSet | Unusable, verifier: Verifier, image: str, path: str
-) -> Verified | Sequence[Fault]:
-    if isinstance(entry, AttestorSet):
-        return _check_set(entry, verifier, image, f"{path}.attestor")
-    if isinstance(entry, Unusable):
-        fault = unusable_fault(entry)
-        return [fault if entry.is_refusal else fault.under(path)]
-    try:
-        return verifier.signature(entry.question, image)
-    except LookupFailed as error:
-        return [fault_of(error).under(path + entry.place)]
 
 
 @dataclass(slots=True)

@@ -120,12 +120,9 @@ def own_query(path: str, root: str) -> str:
     if "foreach" in parts:
         parts = parts[parts.index("foreach") + 1 :]
     parts = [] if len(parts) < 3 else parts[2:]
-    return _jmespath(root.split(".") + parts)
-
-
-def _jmespath(parts: list[str]) -> str:
+    jmespath_parts = root.split(".") + parts
     text = ""
-    for part in parts:
+    for part in jmespath_parts:
         if _INDEX.fullmatch(part) and int(part) <= _LARGEST_INDEX:
             text += f"[{part}]"
             continue

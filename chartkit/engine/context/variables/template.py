@@ -126,17 +126,15 @@ def _whole(variable: Variable, path: str) -> Resolve:
         except _UnresolvedError as unresolved:
             raise unresolved.at(path) from unresolved.error
         if isinstance(value, dict | list) and _mentions(value, context.budget):
-            return _nested(value, path, context)
+            with context.nested() as depth:
+                if depth > MAX_PASSES:
+                    raise SubstitutionError(
+                        f"failed to resolve variables at path {path}: {_ENDLESS}"
+                    )
+                return template_of(value, path).resolve(context)
         return value
 
     return resolve
-
-
-def _nested(value: Json, path: str, context: Context) -> Json:
-    with context.nested() as depth:
-        if depth > MAX_PASSES:
-            raise SubstitutionError(f"failed to resolve variables at path {path}: {_ENDLESS}")
-        return template_of(value, path).resolve(context)
 
 
 def _mentions(value: Json, budget: Budget) -> bool:

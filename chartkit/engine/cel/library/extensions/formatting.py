@@ -64,28 +64,25 @@ def split_format(text: str) -> list[str | Clause | CelError]:
             start = at + 2
             continue
         try:
-            clause, start = _clause(text, at + 1)
+            clause_at = at + 1
+            if clause_at >= len(text):
+                raise UnfinishedClauseError("unexpected end of string")
+            precision = None
+            match = _PRECISION.match(text, clause_at)
+            if match:
+                clause_at = match.end()
+                precision = _precision(match[1], clause_at < len(text))
+            if text[clause_at] not in _CLAUSES:
+                # Go reads a byte here, and shows it as a character.
+                first = chr(text[clause_at].encode("utf-8", "replace")[0])
+                reason = f'unrecognized formatting clause "{first}"'
+                raise CelError(f"could not parse formatting clause: {reason}")
+            clause, start = Clause(text[clause_at], precision), clause_at + 1
         except CelError as error:
             return [*parts, error]
         parts.append(clause)
     parts.append(text[start:])
     return parts
-
-
-def _clause(text: str, at: int) -> tuple[Clause, int]:
-    if at >= len(text):
-        raise UnfinishedClauseError("unexpected end of string")
-    precision = None
-    match = _PRECISION.match(text, at)
-    if match:
-        at = match.end()
-        precision = _precision(match[1], at < len(text))
-    if text[at] not in _CLAUSES:
-        # Go reads a byte here, and shows it as a character.
-        first = chr(text[at].encode("utf-8", "replace")[0])
-        reason = f'unrecognized formatting clause "{first}"'
-        raise CelError(f"could not parse formatting clause: {reason}")
-    return Clause(text[at], precision), at + 1
 
 
 def _precision(digits: str, ends: bool) -> int:

@@ -172,14 +172,6 @@ def _may_be_number(expr: Expr) -> bool:
     return not isinstance(expr, ListLiteral | MapLiteral | StructLiteral)
 
 
-def _is_number_list(expr: Expr) -> bool:
-    return (
-        isinstance(expr, ListLiteral)
-        and bool(expr.elements)
-        and all(map(_may_be_number, expr.elements))
-    )
-
-
 def _extreme(name: str, function: str) -> Expander:
     def expand(make: Builder, target: Expr | None, args: tuple[Expr, ...]) -> Expr | None:
         if not is_namespace(target, "math"):
@@ -187,7 +179,13 @@ def _extreme(name: str, function: str) -> Expander:
         if not args:
             raise make.fail(target, f"{name}() requires at least one argument")
         if len(args) == 1:
-            if not (_is_number_list(args[0]) or _may_be_number(args[0])):
+            expr = args[0]
+            is_number_list = (
+                isinstance(expr, ListLiteral)
+                and bool(expr.elements)
+                and all(map(_may_be_number, expr.elements))
+            )
+            if not (is_number_list or _may_be_number(args[0])):
                 raise make.fail(args[0], f"{name}() invalid single argument value")
             return make.call(function, args[0])
         for arg in args:

@@ -47,20 +47,19 @@ def parse_semver(text: str, normalize: bool = False) -> SemverValue:
 
 def _parse(text: str, normalize: bool) -> SemverValue:
     with Reraise("", SemverError, CelError):
-        written = _normal(text) if normalize else text
+        # The version without a `v` in front and leading zeros, and with all three numbers
+        if normalize:
+            parts = [_without_zeros(part) for part in text.removeprefix("v").split(".", 2)]
+            if len(parts) < 3 and ("+" in parts[-1] or "-" in parts[-1]):
+                raise SemverError("short version cannot contain PreRelease/Build meta data")
+            written = ".".join(parts + ["0"] * (3 - len(parts)))
+        else:
+            written = text
         version = parse_version(written)
     return SemverValue(version, written.split(".", 2)[2].partition("+")[2])
 
 
 _remembered = lru_cache(maxsize=1024)(_parse)
-
-
-def _normal(text: str) -> str:
-    """The version without a `v` in front and leading zeros, and with all three numbers."""
-    parts = [_without_zeros(part) for part in text.removeprefix("v").split(".", 2)]
-    if len(parts) < 3 and ("+" in parts[-1] or "-" in parts[-1]):
-        raise SemverError("short version cannot contain PreRelease/Build meta data")
-    return ".".join(parts + ["0"] * (3 - len(parts)))
 
 
 def _without_zeros(part: str) -> str:

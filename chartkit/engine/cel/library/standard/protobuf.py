@@ -98,17 +98,13 @@ def _wrapper(name: str, kind: types.Type, native: str, zero: Value) -> StructTyp
             return zero
         value = _scalar(f"{full}.value", fields["value"], kind, native)
         if native == "float32" and isinstance(value, float):
-            return _float32(value)
+            try:
+                return float(struct.unpack("f", struct.pack("f", value))[0])
+            except OverflowError:
+                return float("inf") if value > 0 else float("-inf")
         return value
 
     return StructType(full, {"value": kind}, construct, types.wrapper_of(kind))
-
-
-def _float32(value: float) -> float:
-    try:
-        return float(struct.unpack("f", struct.pack("f", value))[0])
-    except OverflowError:
-        return float("inf") if value > 0 else float("-inf")
 
 
 def _time_fields(name: str, fields: _Fields) -> tuple[int, int]:

@@ -12,7 +12,7 @@ from lsprotocol import types
 
 from chartkit.addons.lsp.cursor import Cursor
 from chartkit.addons.lsp.judging import Problem, Violation
-from chartkit.addons.lsp.shapes import Shape, known_types
+from chartkit.addons.lsp.session import Shape, known_types
 from chartkit.catalog.standards import guidance
 from chartkit.cli.explain import known_explanations
 from chartkit.engine import explain

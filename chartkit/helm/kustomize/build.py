@@ -14,11 +14,11 @@ from typing import Final
 from chartkit.documents.input_files import edited
 from chartkit.documents.unread import unread
 from chartkit.errors import ChartkitError, InputError, system_errors
+from chartkit.helm.backend import is_binary
 from chartkit.helm.chart_folder import MOST_BYTES, MOST_FILES, read
 from chartkit.helm.kustomize.kustomization import Kustomization, Tree, program, without
 from chartkit.helm.kustomize.places import PATCHES, Origins
 from chartkit.helm.model import ChartError
-from chartkit.helm.program import is_binary
 from chartkit.helm.sandbox.process import FileAccess, Limits, Programs, StoppedError, size
 from chartkit.model import Diagnostic, Location, Resource, list_of
 from chartkit.temporary import temporary_folder

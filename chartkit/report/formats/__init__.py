@@ -34,7 +34,7 @@ BUILT_IN: Final[Mapping[str, str]] = MappingProxyType(
         "github": "chartkit.report.annotations:GithubWriter",
         "azure": "chartkit.report.annotations:AzureWriter",
         "junit": "chartkit.report.junit:JUnitWriter",
-        "markdown": "chartkit.report.markdown:MarkdownWriter",
+        "markdown": "chartkit.report.command_report:MarkdownWriter",
         "html": "chartkit.report.html:HtmlWriter",
         "policyreport": "chartkit.report.policyreport:policy_report_writer",
         "openreports": "chartkit.report.policyreport:open_report_writer",

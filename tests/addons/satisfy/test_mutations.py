@@ -5,8 +5,7 @@ from typing import Any
 import pytest
 import yaml
 
-from chartkit.addons.satisfy.conflicts import findings
-from chartkit.addons.satisfy.conflicts.mutations import Unapplied, Unsettled, unsettled
+from chartkit.addons.satisfy.conflicts import Unapplied, Unsettled, findings, unsettled
 from chartkit.addons.satisfy.conflicts.rules import Shadowed, Undecided, shadowed, together
 from chartkit.engine import RunnablePolicy, compile_any, sorted_out
 from chartkit.model import Resource

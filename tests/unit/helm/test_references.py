@@ -6,8 +6,8 @@ import pytest
 
 from chartkit.errors import RenderError
 from chartkit.helm.model import ChartError
-from chartkit.helm.references import check_references
 from chartkit.helm.render import render_chart
+from chartkit.helm.staging import check_references
 from chartkit.model import Json
 from tests.unit.helm.conftest import Write
 from tests.unit.helm.test_links import SUB, archive

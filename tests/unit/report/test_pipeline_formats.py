@@ -230,7 +230,7 @@ def test_a_comment_is_cut_to_its_limit_and_says_so() -> None:
 
 
 def test_other_markdown_is_cut_to_the_limit() -> None:
-    from chartkit.report.markdown import cut_comment
+    from chartkit.report.command_report import cut_comment
 
     short = "# a\n" * 10
     assert cut_comment(short) == short

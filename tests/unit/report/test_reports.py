@@ -17,8 +17,8 @@ from chartkit.documents.reader import read_text
 from chartkit.errors import InputError
 from chartkit.model import Diagnostic, Location, Resource, RuleResult, RuleType, Severity, Status
 from chartkit.report import FORMATS, PolicyFacts, ReportOptions, ReportPer
+from chartkit.report.command_report import markdown_table
 from chartkit.report.files import write_whole
-from chartkit.report.markdown import markdown_table
 from chartkit.report.outputs import Output, Outputs, parse_all
 
 POD = Resource(

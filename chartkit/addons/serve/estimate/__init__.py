@@ -13,7 +13,18 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final, TextIO
 
-from chartkit.addons.serve.estimate.advice import advice_for, notes_for
+from chartkit.addons.serve.estimate.advice import (
+    APPS,
+    BATCH,
+    Cluster,
+    advice_for,
+    is_owned,
+    kept_revisions,
+    made_shapes,
+    notes_for,
+    runs_a_day,
+    survey,
+)
 from chartkit.addons.serve.estimate.measurements import (
     OPERATIONS,
     RUN,
@@ -24,16 +35,6 @@ from chartkit.addons.serve.estimate.measurements import (
     ReportLoad,
     Reviews,
     measurements,
-)
-from chartkit.addons.serve.estimate.objects import (
-    APPS,
-    BATCH,
-    Cluster,
-    is_owned,
-    kept_revisions,
-    made_shapes,
-    runs_a_day,
-    survey,
 )
 from chartkit.addons.serve.estimate.report import ReportWriter
 from chartkit.addons.serve.estimate.webhooks import (

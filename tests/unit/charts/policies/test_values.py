@@ -9,8 +9,8 @@ import pytest
 from chartkit.charts.policies.values import upstream_keys
 from chartkit.documents.reader import parse_yaml
 from chartkit.errors import RenderError
-from chartkit.helm.references import check_references
 from chartkit.helm.render import dry_run
+from chartkit.helm.staging import check_references
 from chartkit.model import Body
 from tests.data import tables
 from tests.shared import shared

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from chartkit.project.project import read_project
-from chartkit.render.checks.versions import object_fields
+from chartkit.render.checks.run import object_fields
 from tests.data import beside
 
 _TEXTS = beside(__file__)

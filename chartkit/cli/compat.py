@@ -38,14 +38,6 @@ def check_compat(
     from chartkit.cli.explain import known_explanations
 
     options.parsed()
-    subjects = _subjects(path, kyverno, kubernetes, matrix)
-    show(compatibility.report(subjects, known_explanations(), facts(), today()), options)
-    raise SystemExit(0 if all(check.supported for check in subjects) else 1)
-
-
-def _subjects(
-    path: Path | None, kyverno: str | None, kubernetes: str | None, matrix: Path | None
-) -> list[compatibility.VersionCheck]:
     day, data = today(), read_matrix(matrix)
     cluster = parse_version(kubernetes, "Kubernetes") if kubernetes is not None else None
     if kyverno is not None:
@@ -53,19 +45,24 @@ def _subjects(
             raise InputError("--kyverno and a path cannot both be given")
         version = parse_version(kyverno, "Kyverno")
         name, release = f"Kyverno {version}", parse_release(kyverno)
-        return [compatibility.pair(name, version, cluster, day, None, release, data)]
-    if path is not None and (path / "Chart.yaml").exists():
-        return [compatibility.chart(path, cluster, day, data)]
-    if cluster is not None:
+        subjects: list[compatibility.VersionCheck] = [
+            compatibility.pair(name, version, cluster, day, None, release, data)
+        ]
+    elif path is not None and (path / "Chart.yaml").exists():
+        subjects = [compatibility.chart(path, cluster, day, data)]
+    elif cluster is not None:
         if path is not None:
             raise InputError("--kubernetes needs --kyverno or a chart folder")
-        return [compatibility.cluster(cluster, data)]
-    project_path = path or Path()
-    if not (project_path.is_file() or (project_path / FILE_NAME).exists()):
-        hint = f"give --kyverno and --kubernetes, a chart folder, or a folder with {FILE_NAME}"
-        location = None if path is None else Location(str(path))
-        raise InputError("there is no version to check", location, hint)
-    return [
-        compatibility.environment(replace(env, versions=read_matrix(matrix, env.versions)), day)
-        for env in read_project(project_path).environments.values()
-    ]
+        subjects = [compatibility.cluster(cluster, data)]
+    else:
+        project_path = path or Path()
+        if not (project_path.is_file() or (project_path / FILE_NAME).exists()):
+            hint = f"give --kyverno and --kubernetes, a chart folder, or a folder with {FILE_NAME}"
+            location = None if path is None else Location(str(path))
+            raise InputError("there is no version to check", location, hint)
+        subjects = [
+            compatibility.environment(replace(env, versions=read_matrix(matrix, env.versions)), day)
+            for env in read_project(project_path).environments.values()
+        ]
+    show(compatibility.report(subjects, known_explanations(), facts(), today()), options)
+    raise SystemExit(0 if all(check.supported for check in subjects) else 1)

@@ -127,7 +127,18 @@ class _Reader:
             if marker is None:
                 raise _UnusualError
             begin = marker.end()
-        rows = _rows(text[begin:])
+        # The lines of a text; raise `_UnusualError` where one is of another form.
+        row_text = text[begin:]
+        if not row_text.replace("\n", "").isprintable():
+            raise _UnusualError
+        text_rows: list[Row] = _LINE.findall(row_text)
+        missing = row_text.count("\n") + 1 - len(text_rows)
+        if missing:
+            inner = sum(row[3].count("\n") + row[4].count("\n") for row in text_rows)
+            # Without a line end, the last line of a text is another.
+            if inner != missing or row_text[-1] != "\n":
+                raise _UnusualError
+        rows = text_rows
         first = FIRST.search(text, begin)
         if first is None:
             return
@@ -222,25 +233,21 @@ class _Reader:
                 members = _MEMBER_WORDS.findall(bare)
                 return {self._name(key): self._scalar(word, 0) for key, word in members}
             raise _UnusualError
-        value = _quoted(bare) if first in _QUOTES else _plain(bare)
+        if first in _QUOTES:
+            match = _QUOTED.fullmatch(bare)
+            if match is None:
+                raise _UnusualError
+            if bare[0] == "'":
+                value = bare[1:-1].replace("''", "'")
+            else:
+                quoted_value: str = json.loads(bare) if "\\" in bare else bare[1:-1]
+                value = quoted_value
+        else:
+            value = _plain(bare)
         if len(self._scalars) >= _MOST:
             self._scalars.clear()
         self._scalars[text] = value
         return value
-
-
-def _rows(text: str) -> list[Row]:
-    """Return the lines of a text; raise `_UnusualError` where one is of another form."""
-    if not text.replace("\n", "").isprintable():
-        raise _UnusualError
-    rows: list[Row] = _LINE.findall(text)
-    missing = text.count("\n") + 1 - len(rows)
-    if missing:
-        inner = sum(row[3].count("\n") + row[4].count("\n") for row in rows)
-        # Without a line end, the last line of a text is another.
-        if inner != missing or text[-1] != "\n":
-            raise _UnusualError
-    return rows
 
 
 def _opened(
@@ -277,17 +284,6 @@ def _plain(text: str) -> Any:
     if value is None and "." in text:
         # A number that JSON lacks.
         raise _UnusualError
-    return value
-
-
-def _quoted(text: str) -> str:
-    """Return the value of a scalar in quotes."""
-    match = _QUOTED.fullmatch(text)
-    if match is None:
-        raise _UnusualError
-    if text[0] == "'":
-        return text[1:-1].replace("''", "'")
-    value: str = json.loads(text) if "\\" in text else text[1:-1]
     return value
 
 

@@ -78,7 +78,11 @@ class Quantity:
         if not self:
             return "0"
         if self.format is Format.BINARY_SI:
-            whole = _whole(self)
+            if self.exponent >= 0:
+                whole: int | None = _shift(self, 0)
+            else:
+                whole_number, rest = divmod(abs(self.unscaled), _power(-self.exponent))
+                whole = None if rest else whole_number * _sign(self.unscaled)
             if whole is not None and abs(whole) >= 1024:
                 number, times = _strip(whole, 1024)
                 return f"{number}{_BINARY_SUFFIX.get(times * 10, '')}"
@@ -232,13 +236,6 @@ def _rounded(value: int, exponent: int, form: Format) -> Quantity:
         return Quantity(_sign(value), NANO, form)
     whole, rest = divmod(abs(value), _power(-shift))
     return Quantity((whole + bool(rest)) * _sign(value), NANO, form)
-
-
-def _whole(quantity: Quantity) -> int | None:
-    if quantity.exponent >= 0:
-        return _shift(quantity, 0)
-    whole, rest = divmod(abs(quantity.unscaled), _power(-quantity.exponent))
-    return None if rest else whole * _sign(quantity.unscaled)
 
 
 def _strip(value: int, base: int) -> tuple[int, int]:

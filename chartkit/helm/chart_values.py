@@ -43,7 +43,20 @@ def read_values(sources: Sequence[ValuesSource]) -> Values:
         else:
             read = [source] if isinstance(source, Document) else read_file(source)
             documents.extend(read[:1])
-            body = _values_body(read, source)
+            if not read or read[0].body is None:
+                body = {}
+            else:
+                values_body = read[0].body
+                if len(read) > 1:
+                    raise InputError(
+                        "has more than one YAML document", read[1].location, "a values file"
+                    )
+                if not isinstance(values_body, dict):
+                    file = str(source) if isinstance(source, Path) else source.source.file
+                    raise InputError("must be a mapping of values", Location(file, 1))
+                if isinstance(source, Path):
+                    require_single_keys(read[0])
+                body = values_body
         merged = merge(merged, body)
     return Values(merged, tuple(documents))
 
@@ -56,17 +69,3 @@ def merge(base: Mapping[str, Any], over: Mapping[str, Any]) -> Body:
         both = isinstance(below, Mapping) and isinstance(value, Mapping)
         merged[key] = merge(below, value) if both and below is not None else value
     return merged
-
-
-def _values_body(documents: Sequence[Document], source: Path | Document) -> Mapping[str, Any]:
-    if not documents or documents[0].body is None:
-        return {}
-    body = documents[0].body
-    if len(documents) > 1:
-        raise InputError("has more than one YAML document", documents[1].location, "a values file")
-    if not isinstance(body, dict):
-        file = str(source) if isinstance(source, Path) else source.source.file
-        raise InputError("must be a mapping of values", Location(file, 1))
-    if isinstance(source, Path):
-        require_single_keys(documents[0])
-    return body

@@ -223,7 +223,11 @@ def diagnostics(
         hint = None if accepted else _way_out(verdict)
         findings.append(Diagnostic(rule, severity, message, location, hint))
     if verdict.end_of_life:
-        hint = f"newer and fitting this cluster: {_newer(verdict)}"
+        newer = [
+            str(version) for version in verdict.fitting if version > verdict.compatibility.kyverno
+        ]
+        newer_versions = ", ".join(newer) or "none"
+        hint = f"newer and fitting this cluster: {newer_versions}"
         findings.append(_ended(row, location, hint))
     return findings
 
@@ -275,11 +279,6 @@ def _way_out(verdict: Verdict) -> str:
     fitting = ", ".join(map(str, verdict.fitting))
     by = f"is supported by Kyverno {fitting}" if fitting else "is supported by no known Kyverno"
     return f"Kubernetes {verdict.kubernetes} {by}; {_ACCEPT}"
-
-
-def _newer(verdict: Verdict) -> str:
-    newer = [str(version) for version in verdict.fitting if version > verdict.compatibility.kyverno]
-    return ", ".join(newer) or "none"
 
 
 def _row(body: Body) -> Compatibility:

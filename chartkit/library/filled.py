@@ -204,7 +204,16 @@ class _Filling(NamedTuple):
         spec["failurePolicy"] = "Fail"
         action = "Audit" if version >= Version(1, 9) else "audit"
         for rule in spec["rules"]:
-            if preconditions := _joined(rule.get("preconditions")):
+            rule_preconditions = rule.get("preconditions")
+            if isinstance(rule_preconditions, list):
+                joined: Body = {"all": rule_preconditions} if rule_preconditions else {}
+            else:
+                given = rule_preconditions or {}
+                any_of = given.get("any") or []
+                all_of = [*(given.get("all") or ()), *(any_of if len(any_of) == 1 else ())]
+                blocks = {"all": all_of, "any": any_of if len(any_of) > 1 else []}
+                joined = {key: conditions for key, conditions in blocks.items() if conditions}
+            if preconditions := joined:
                 rule["preconditions"] = preconditions
             if rule.get("validate"):
                 rule["validate"]["allowExistingViolations"] = True
@@ -302,17 +311,6 @@ class _Filling(NamedTuple):
             and "UPDATE" in operations
         ):
             yield _for_ephemeral_containers(body)
-
-
-def _joined(preconditions: Json) -> Body:
-    """Return preconditions under `all`, as far as they can be."""
-    if isinstance(preconditions, list):
-        return {"all": preconditions} if preconditions else {}
-    given = preconditions or {}
-    any_of = given.get("any") or []
-    all_of = [*(given.get("all") or ()), *(any_of if len(any_of) == 1 else ())]
-    blocks = {"all": all_of, "any": any_of if len(any_of) > 1 else []}
-    return {key: conditions for key, conditions in blocks.items() if conditions}
 
 
 def _first_rule(spec: Body) -> Body:

@@ -149,19 +149,18 @@ class Services:
                         ending = Ending.TOO_LARGE if fault.fault is Fault.TOO_LARGE else Ending.CUT
                     return ServiceAnswer(response.status, response.reason or "", content, ending)
             except NetworkError as error:
-                raise self._failure(call, error) from None
-
-    def _failure(self, call: ServiceCall, error: NetworkError) -> LookupFailed:
-        here = error.url
-        if here is not None and error.fault is Fault.DOWNGRADE:
-            text = "an encrypted call does not become a plain one"
-            return _not_asked(read_url(error.target).host_port, here, text)
-        if here is not None and error.fault in (Fault.FORBIDDEN, Fault.INSIDE):
-            why = _GUARDED if error.fault is Fault.INSIDE else _FORBIDDEN
-            return NotAllowedError(f"{here.host_port} is not asked: {why}")
-        if here is not None and isinstance(error, DialError):
-            self._down[here.host_port] = cause_of(error)
-        return failure_of(call, error, self._limits.redirects)
+                here = error.url
+                if here is not None and error.fault is Fault.DOWNGRADE:
+                    text = "an encrypted call does not become a plain one"
+                    failure: LookupFailed = _not_asked(read_url(error.target).host_port, here, text)
+                elif here is not None and error.fault in (Fault.FORBIDDEN, Fault.INSIDE):
+                    why = _GUARDED if error.fault is Fault.INSIDE else _FORBIDDEN
+                    failure = NotAllowedError(f"{here.host_port} is not asked: {why}")
+                else:
+                    if here is not None and isinstance(error, DialError):
+                        self._down[here.host_port] = cause_of(error)
+                    failure = failure_of(call, error, self._limits.redirects)
+                raise failure from None
 
     def _route(self, call: ServiceCall, here: Url, path: Sequence[Hop]) -> Dial:
         """Return the way to a host that the user names: by a redirect to another one not into

@@ -81,7 +81,18 @@ def compose(plan: GeneratedChart, folder: Path, prefer: Prefer = Prefer.NEITHER)
     files = {name: text for name, text in plan.files.items() if name != _IGNORE}
     if files:
         files[_IGNORE] = _ignoring(plan.files.get(_IGNORE, ""))
-    recorded = _recorded(folder)
+    file = folder / _FILES
+    if not file.is_file():
+        recorded: dict[str, str] = {}
+    else:
+        hint = "remove it: `chartkit render` writes it anew"
+        try:
+            recorded_files = parse_json(read_source(file))["files"]
+        except (ValueError, KeyError, TypeError):
+            raise InputError("is not a record of chartkit's", Location(str(file)), hint) from None
+        if not isinstance(recorded_files, dict) or any(map(leads_out, recorded_files)):
+            raise InputError("is not a record of chartkit's", Location(str(file)), hint)
+        recorded = {name: str(digest) for name, digest in recorded_files.items()}
     owned = {name: _digest(text) for name, text in sorted(files.items())}
     edited = tuple(
         name
@@ -198,20 +209,6 @@ def _ignoring(text: str) -> str:
     if line in text.splitlines():
         return text
     return f"{text.rstrip()}\n{line}\n".lstrip("\n")
-
-
-def _recorded(folder: Path) -> dict[str, str]:
-    file = folder / _FILES
-    if not file.is_file():
-        return {}
-    hint = "remove it: `chartkit render` writes it anew"
-    try:
-        files = parse_json(read_source(file))["files"]
-    except (ValueError, KeyError, TypeError):
-        raise InputError("is not a record of chartkit's", Location(str(file)), hint) from None
-    if not isinstance(files, dict) or any(map(leads_out, files)):
-        raise InputError("is not a record of chartkit's", Location(str(file)), hint)
-    return {name: str(digest) for name, digest in files.items()}
 
 
 def _values_recorded(folder: Path) -> Iterator[str]:

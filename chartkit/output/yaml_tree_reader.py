@@ -164,7 +164,10 @@ class _Reader:
         elif not is_alias and _is_block(slot.node) and self._is_plain(slot):
             begin = slot.line if self._begins_on(slot) else slot.line + 1
             inner = self.block(slot.node, slot.data, begin, own_end, top=False)
-            inner.offset = self._column_of(slot.node) - column
+            entry_column: int = (
+                slot.node.start_mark.column if _is_list(slot.node) else _column(slot.node)
+            )
+            inner.offset = entry_column - column
             inner.after = first if begin > slot.line else ""
             entry.value = inner
             entry.tail = [_dedent(line, column) for line in self.loose]
@@ -264,10 +267,6 @@ class _Reader:
         first = slot.node if _is_list(slot.node) else slot.node.value[0][0]
         line: int = first.start_mark.line
         return line == slot.line
-
-    def _column_of(self, node: Any) -> int:
-        column: int = node.start_mark.column if _is_list(node) else _column(node)
-        return column
 
     def _dedented(self, start: int, end: int, column: int) -> list[str]:
         return [_dedent(line, column) for line in self._lines[start:end]]

@@ -12,7 +12,7 @@ from typing import Final
 
 from chartkit.errors import InputError
 from chartkit.kyverno.versions import Version, parse_version
-from chartkit.model import Body, Location
+from chartkit.model import Location
 from chartkit.project.settings import Keys, required
 
 KEY: Final = "monitoring"
@@ -197,16 +197,15 @@ def read_policy_reporter(keys: Keys) -> PolicyReporter | None:
     if "service" in body and not ui:
         hint = "leave the service out, or set ui: true"
         raise InputError("is of a UI that is off", keys.locate(POLICY_REPORTER, "service"), hint)
-    plugin, ingress = body.get("plugin", True), _ingress(body.get("ingress"))
+    ingress_body = body.get("ingress")
+    if ingress_body is None:
+        ingress_block: Ingress | None = None
+    else:
+        ingress_block = Ingress(
+            ingress_body["host"],
+            ingress_body.get("className", ""),
+            MappingProxyType(dict(ingress_body.get("annotations", {}))),
+            ingress_body.get("tlsSecret", ""),
+        )
+    plugin, ingress = body.get("plugin", True), ingress_block
     return PolicyReporter(version, ui, plugin, ingress, body.get("service", ""))
-
-
-def _ingress(body: Body | None) -> Ingress | None:
-    if body is None:
-        return None
-    return Ingress(
-        body["host"],
-        body.get("className", ""),
-        MappingProxyType(dict(body.get("annotations", {}))),
-        body.get("tlsSecret", ""),
-    )

@@ -31,7 +31,7 @@ from chartkit.output import write
 from chartkit.output.write import Tree
 from chartkit.render.chart import ALL, Chart, CheckTarget
 from chartkit.render.compare import policy_risks
-from chartkit.render.compare.fields import ObjectChange, compare, identity
+from chartkit.render.compare.fields import compare, identity
 from chartkit.render.compare.risk import Level, generators
 from chartkit.render.model import KUSTOMIZE, Outcome, Row
 from chartkit.wording import abridged
@@ -284,22 +284,18 @@ def _rows(subject: CheckTarget, before: Iterable[Resource]) -> Iterator[Row]:
     for change in compare(before, now):
         for risk in generators(change):
             high = risk.level is Level.HIGH
+            rules = policy_risks.going(change.before or {}, change.after)
+            named = [name for name in rules if name]
+            which = f"{change.identity} goes"
+            if change.after is not None and named:
+                which = f"{change.identity} loses {', '.join(named)}"
+            kinds = policy_risks.kinds(rules.values())
+            sentence = f"{which} (generates {', '.join(kinds)})" if kinds else which
             yield Row(
                 subject.environment.name,
                 _RISK,
                 Outcome.WARNING if high else Outcome.NOTE,
-                f"{_which(change)}: {risk.reason}",
+                f"{sentence}: {risk.reason}",
                 places[change.identity],
                 _KEEP if high else None,
             )
-
-
-def _which(change: ObjectChange) -> str:
-    """Return a removed policy or its removed rules, with the kinds of what they generated."""
-    rules = policy_risks.going(change.before or {}, change.after)
-    named = [name for name in rules if name]
-    which = f"{change.identity} goes"
-    if change.after is not None and named:
-        which = f"{change.identity} loses {', '.join(named)}"
-    kinds = policy_risks.kinds(rules.values())
-    return f"{which} (generates {', '.join(kinds)})" if kinds else which

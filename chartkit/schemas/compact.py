@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -270,16 +270,15 @@ def json_schema(schema: Schema) -> Schema:
     if "properties" in schema and not schema.get(OPEN):
         out.setdefault("additionalProperties", False)
     if "anyOf" in schema:
-        out = _merged([json_schema(part) for part in out.pop("anyOf")]) | out
+        # A union of scalars as one schema: a constraint binds only the type that it is about.
+        parts = [json_schema(part) for part in out.pop("anyOf")]
+        merged_schema: Schema = {}
+        for schema_part in parts:
+            merged_schema |= schema_part | {
+                "type": [*merged_schema.get("type", ()), schema_part["type"]]
+            }
+        out = merged_schema | out
     return _nullable(out) if schema.get("nullable") else out
-
-
-def _merged(parts: Sequence[Schema]) -> Schema:
-    """A union of scalars as one schema: a constraint binds only the type that it is about."""
-    out: Schema = {}
-    for part in parts:
-        out |= part | {"type": [*out.get("type", ()), part["type"]]}
-    return out
 
 
 def _nullable(schema: Schema) -> Schema:

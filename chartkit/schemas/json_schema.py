@@ -183,7 +183,13 @@ def _findings(error: Any) -> Iterator[_Finding]:
     elif error.validator == "enum":
         allowed = " or ".join(str(value) for value in error.validator_value)
         enum_message = f"{_subject(path)} must be {allowed}, not {_shown(error.instance)}"
-        yield path, enum_message, _enum_hint(error)
+        if not isinstance(error.instance, str):
+            enum_hint: str | None = None
+        elif error.instance.lower() == "force" and "Enforce" in error.validator_value:
+            enum_hint = "Kyverno's word is Enforce"
+        else:
+            enum_hint = suggestion(error.instance, [str(value) for value in error.validator_value])
+        yield path, enum_message, enum_hint
     elif error.validator in ("oneOf", "anyOf"):
         fitting = [
             inner
@@ -231,20 +237,18 @@ def _message(error: Any, path: list[str | int]) -> str:
         case "minProperties" | "minItems" | "minLength":
             return f"{subject} is empty"
         case "minimum" | "maximum":
-            return f"{subject} must be {_range(error.schema)}, not {error.instance}"
+            least, most = error.schema.get("minimum"), error.schema.get("maximum")
+            if least is not None and most is not None:
+                value_range = f"from {least} to {most}"
+            else:
+                value_range = f"{most} or less" if least is None else f"{least} or more"
+            return f"{subject} must be {value_range}, not {error.instance}"
         case "pattern":
             return f"{subject} is {_shown(error.instance)}, which does not fit its form"
         case "const" if " " in str(error.validator_value):
             # A reason stands there (chartkit.charts.policies.values_schema).
             return f"{subject}: {error.validator_value}"
     return f"{subject}: {error.message}"
-
-
-def _range(schema: Mapping[str, Any]) -> str:
-    least, most = schema.get("minimum"), schema.get("maximum")
-    if least is not None and most is not None:
-        return f"from {least} to {most}"
-    return f"{most} or less" if least is None else f"{least} or more"
 
 
 def _hint(error: Any) -> str | None:
@@ -263,14 +267,6 @@ def _hint(error: Any) -> str | None:
         if not re.search(pattern, written) and re.search(pattern, f"{written}s"):
             return f"it is a duration with a unit: {written}s, or {written}m"
     return f'quote it: "{written}"'
-
-
-def _enum_hint(error: Any) -> str | None:
-    if not isinstance(error.instance, str):
-        return None
-    if error.instance.lower() == "force" and "Enforce" in error.validator_value:
-        return "Kyverno's word is Enforce"
-    return suggestion(error.instance, [str(value) for value in error.validator_value])
 
 
 def _subject(path: list[str | int]) -> str:

@@ -410,7 +410,22 @@ def restore(cluster: Cluster, file: Path) -> Outcome:
     wanted: dict[tuple[str, str, str], str] = {}
     notes: list[str] = []
     for opened in kept.opened:
-        state = _state(there.get(opened.kind, opened.configuration), opened)
+        # The reason why a webhook needs no restoring; empty if it needs it.
+        body = there.get(opened.kind, opened.configuration)
+        if body is None:
+            state = "is gone: Kyverno writes its webhooks when it starts"
+        else:
+            policies = [
+                webhook.get("failurePolicy", FAIL)
+                for webhook in mappings_at(body, "webhooks")
+                if webhook.get("name") == opened.webhook
+            ]
+            if not policies:
+                state = "is gone from its configuration"
+            elif policies[0] == opened.failurePolicy:
+                state = f"is `{policies[0]}` already"
+            else:
+                state = ""
         if state:
             notes.append(f"{opened.configuration}: {opened.webhook} {state}")
         else:
@@ -418,22 +433,6 @@ def restore(cluster: Cluster, file: Path) -> Outcome:
     outcome = _write(there, wanted, notes)
     file.unlink(missing_ok=True)
     return outcome
-
-
-def _state(body: Body | None, opened: Opened) -> str:
-    """Return the reason why a webhook needs no restoring; empty if it needs it."""
-    if body is None:
-        return "is gone: Kyverno writes its webhooks when it starts"
-    policies = [
-        webhook.get("failurePolicy", FAIL)
-        for webhook in mappings_at(body, "webhooks")
-        if webhook.get("name") == opened.webhook
-    ]
-    if not policies:
-        return "is gone from its configuration"
-    if policies[0] == opened.failurePolicy:
-        return f"is `{policies[0]}` already"
-    return ""
 
 
 def _write(

@@ -93,18 +93,16 @@ def _test_of(name: str, kind: GroupVersionKind, path: FieldPath) -> Test | None:
     if name not in _TYPES:
         is_object = name.startswith(MAP) or bool(fields_of(name))
         return _typed(lambda value: isinstance(value, dict), (*usual, {})) if is_object else None
-    if choices := _choices(kind, path):
+    if path[-1:] == ("restartPolicy",) and kind.kind in _RESTARTED:
+        options: Sequence[str] = ("Always",)
+    else:
+        options = next((_CHOICES[ends] for ends in _CHOICES if path[-len(ends) :] == ends), ())
+    if choices := options:
         return _typed(lambda value: value in choices, tuple(choices), is_closed=True)
     holds, values = _TYPES[name]
     usual = tuple(filter(holds, usual))
     test = _typed(holds, (*usual, *values), name, is_closed=name == "bool")
     return replace(test, usual=usual)
-
-
-def _choices(kind: GroupVersionKind, path: FieldPath) -> Sequence[str]:
-    if path[-1:] == ("restartPolicy",) and kind.kind in _RESTARTED:
-        return ("Always",)
-    return next((_CHOICES[ends] for ends in _CHOICES if path[-len(ends) :] == ends), ())
 
 
 def _typed(

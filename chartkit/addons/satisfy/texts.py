@@ -166,21 +166,18 @@ class _Reader:
         self.copies += most or least or 1
         if self.copies > _MOST_COPIES or not body:
             raise TooLargeError
-        return self._copied(start, begin, after, (least, most))
-
-    def _copied(self, start: int, begin: int, after: int, times: tuple[int, int | None]) -> int:
-        least, most = times
+        least_copies, most_copies = (least, most)
         automaton = self.automaton
         current = automaton.state()
         automaton.free[start].append(current)
         final = automaton.state()
-        for number in range(max(least, most or least + 1)):
-            if number >= least:
+        for number in range(max(least_copies, most_copies or least_copies + 1)):
+            if number >= least_copies:
                 automaton.free[current].append(final)
             self.at = begin
             following = automaton.state()
             automaton.free[self.atom(current)].append(following)
-            if most is None and number >= least:
+            if most_copies is None and number >= least_copies:
                 automaton.free[following].append(current)
             current = following
         automaton.free[current].append(final)

@@ -201,7 +201,15 @@ def meet(tests: Sequence[Test], current: Json = MISSING) -> Meeting | None:
     closed = next((test for test in tests if test.is_closed), None)
     for value in _tried(tests, current):
         if _passes(value, tests):
-            return Meeting(value, _is_left(value, tests, closed))
+            if any(test.is_safe and test.offers and same(test.offers[0], value) for test in tests):
+                is_left = True
+            elif closed is None:
+                is_left = False
+            else:
+                is_left = all(
+                    same(offer, value) for offer in closed.offers if _passes(offer, tests)
+                )
+            return Meeting(value, is_left)
     if closed is not None:
         return None
     shapes = [set(test.shapes) for test in tests if test.shapes]
@@ -216,15 +224,6 @@ def meet(tests: Sequence[Test], current: Json = MISSING) -> Meeting | None:
     if text is not None and _passes(text, tests):
         return Meeting(text, False)
     raise Undecided
-
-
-def _is_left(value: Json, tests: Sequence[Test], closed: Test | None) -> bool:
-    """Report whether no other value passes, or a test offers this one as safe."""
-    if any(test.is_safe and test.offers and same(test.offers[0], value) for test in tests):
-        return True
-    if closed is None:
-        return False
-    return all(same(offer, value) for offer in closed.offers if _passes(offer, tests))
 
 
 def _passes(value: Json, tests: Iterable[Test]) -> bool:

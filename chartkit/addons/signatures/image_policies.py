@@ -280,7 +280,16 @@ def _signed_by(body: Body, key: Body, checks: CheckOptions, keys: KeySource) -> 
         return replace(checks, verifier=_key(key, keys)) if is_named else _any(checks)
     certificate = mapping_at(body, "certificate")
     if certificate:
-        return _certified(certificate, checks)
+        own = _text(mapping_at(certificate, "cert"), "value")
+        chain = _text(mapping_at(certificate, "certChain"), "value")
+        if own:
+            signing_certificate = read_signer(own)
+            if not chain:
+                return replace(checks, verifier=KeyVerifier(public_key(signing_certificate)))
+            checks = by_chain(checks, signing_certificate, chain)
+        if chain:
+            return replace(checks, roots=pool_of(chain, "failed to load certificates"))
+        return _any(checks)
     raise SignatureError("cosign verifier needs to have one key, keyless or certificate fields set")
 
 
@@ -298,19 +307,6 @@ def _key(key: Body, keys: KeySource) -> KeyVerifier:
     if name not in HASHES:
         raise SignatureError(f"{what}: invalid hash function specified")
     return read_verifier(data, name) if loaded is None else verifier_of(loaded, name, what)
-
-
-def _certified(body: Body, checks: CheckOptions) -> CheckOptions:
-    own = _text(mapping_at(body, "cert"), "value")
-    chain = _text(mapping_at(body, "certChain"), "value")
-    if own:
-        certificate = read_signer(own)
-        if not chain:
-            return replace(checks, verifier=KeyVerifier(public_key(certificate)))
-        checks = by_chain(checks, certificate, chain)
-    if chain:
-        return replace(checks, roots=pool_of(chain, "failed to load certificates"))
-    return _any(checks)
 
 
 def _identity(body: Body) -> Identity:

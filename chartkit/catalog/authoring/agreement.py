@@ -147,7 +147,21 @@ def decided(policy: FolderPolicy, forms: Sequence[Form]) -> Iterator[Diagnostic]
                 looked_at[id(form)] |= verdict.looks and not bad
     if not example.name:
         for form in forms:
-            yield from _unseen(policy, form, acted[id(form)], looked_at[id(form)])
+            # Rules that no example of the policy's own shows, and a policy that none of its good
+            # ones is about
+            acting_rules = acted[id(form)]
+            seen_objects = looked_at[id(form)]
+            if form.bodies:
+                location = Location(form.source.file, 1)
+                if FORMS.get(form.kind) in _JUDGING and not seen_objects and _judges(form):
+                    message = f"{form.kind} speaks of none of its good examples"
+                    hint = "have an object among them that it looks at and accepts"
+                    yield Diagnostic(EXAMPLES, Severity.ERROR, message, location, hint)
+                for name in rule_names(form):
+                    if name not in acting_rules and form.source.file.endswith(POLICY_FILE):
+                        message = f"no bad example shows what rule '{name}' of {policy.name} does"
+                        hint = f"put an object into {BAD_FILE} that it acts on"
+                        yield Diagnostic(UNSEEN, Severity.WARNING, message, location, hint)
 
 
 def _wrong(
@@ -189,25 +203,6 @@ def _later(forms: Sequence[Form], resource: Resource, world: World) -> Iterator[
             kinds = " and ".join(form.kind for form in forms)
             message = f"{kinds} do not agree about the {name} of {resource.kind} {resource.name}"
             yield Diagnostic(AGREES, Severity.ERROR, message, resource.location, _LATER[operation])
-
-
-def _unseen(
-    policy: FolderPolicy, form: Form, acted: set[str], looked_at: bool
-) -> Iterator[Diagnostic]:
-    """Rules that no example of the policy's own shows, and a policy that none of its good ones
-    is about."""
-    if not form.bodies:
-        return
-    location = Location(form.source.file, 1)
-    if FORMS.get(form.kind) in _JUDGING and not looked_at and _judges(form):
-        message = f"{form.kind} speaks of none of its good examples"
-        hint = "have an object among them that it looks at and accepts"
-        yield Diagnostic(EXAMPLES, Severity.ERROR, message, location, hint)
-    for name in rule_names(form):
-        if name not in acted and form.source.file.endswith(POLICY_FILE):
-            message = f"no bad example shows what rule '{name}' of {policy.name} does"
-            hint = f"put an object into {BAD_FILE} that it acts on"
-            yield Diagnostic(UNSEEN, Severity.WARNING, message, location, hint)
 
 
 def _judges(form: Form) -> bool:

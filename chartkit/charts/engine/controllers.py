@@ -90,9 +90,15 @@ def _controller(entry: Mapping[str, Any], verbs: Mapping[str, list[str]]) -> Bod
 def _rule(row: list[Any], verbs: Mapping[str, list[str]]) -> Body:
     groups, resources, words = row[:3]
     extra = row[3] if len(row) > 3 else {}
+    status_rows: list[str] = []
+    for name in resources.split():
+        plain = name.removesuffix("+")
+        status_rows.append(plain)
+        if plain != name:
+            status_rows.append(f"{plain}/status")
     return {
         "groups": ["" if group == "core" else group for group in groups.split()],
-        "resources": list(_with_status(resources.split())),
+        "resources": status_rows,
         "verbs": verbs.get(words, words.split()),
         "when": extra.get("when"),
         "names": extra.get("names", "").split(),
@@ -102,14 +108,6 @@ def _rule(row: list[Any], verbs: Mapping[str, list[str]]) -> Body:
 def _policy_rule(row: list[Any], verbs: Mapping[str, list[str]]) -> Body:
     rule = _rule(row, verbs)
     return {"apiGroups": rule["groups"], "resources": rule["resources"], "verbs": rule["verbs"]}
-
-
-def _with_status(resources: list[str]) -> Iterator[str]:
-    for name in resources:
-        plain = name.removesuffix("+")
-        yield plain
-        if plain != name:
-            yield f"{plain}/status"
 
 
 def _resource_filters(filters: Mapping[str, Any], controllers: list[Body]) -> Iterator[str]:

@@ -6,7 +6,7 @@ chartkit.yaml says and the chart has no key for becomes a warning, with its plac
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -113,7 +113,15 @@ def _policies(chart: ChartFiles, environment: Environment, root: Path) -> Said:
             left.append(_left("no parameters", settings.places["parameters"]))
     if by_policy:
         values["validationFailureActionByPolicy"] = by_policy
-    if by_namespace := _by_namespace(environment, named, defaults):
+    given = {"all": environment.actions}
+    for reference, settings in environment.policies.items():
+        given[reference.rpartition("/")[2]] = settings.actions
+    namespace_blocks = {
+        name: [{**row, "action": _cased(row["action"], defaults)} for row in overrides(actions)]
+        for name, actions in given.items()
+        if actions and (name == "all" or name in named)
+    }
+    if by_namespace := namespace_blocks:
         values["validationFailureActionOverrides"] = by_namespace
     standard, without = _standard(environment, root)
     left += without
@@ -136,18 +144,6 @@ def _policies(chart: ChartFiles, environment: Environment, root: Path) -> Said:
 _Writer = Callable[[ChartFiles, Environment, Path], Said]
 _WRITERS: Final[Mapping[str, _Writer]] = {ENGINE: _engine, POLICIES: _policies, REPORTER: _reporter}
 """The writer of each chart's values."""
-
-
-def _by_namespace(environment: Environment, named: Collection[str], defaults: Body) -> Body:
-    """Return the actions of namespaces, for all policies and for the chart's own ones."""
-    given = {"all": environment.actions}
-    for reference, settings in environment.policies.items():
-        given[reference.rpartition("/")[2]] = settings.actions
-    return {
-        name: [{**row, "action": _cased(row["action"], defaults)} for row in overrides(actions)]
-        for name, actions in given.items()
-        if actions and (name == "all" or name in named)
-    }
 
 
 def _left(what: str, location: Location) -> Diagnostic:

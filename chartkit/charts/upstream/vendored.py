@@ -29,7 +29,7 @@ from chartkit.documents.reader import read_text
 from chartkit.documents.yaml_dump import dump_yaml
 from chartkit.errors import InputError
 from chartkit.kyverno.versions import Version, parse_version
-from chartkit.model import Body, Json, Location
+from chartkit.model import Body, Location
 from chartkit.network.downloads.download import (
     checked_url,
     download,
@@ -339,7 +339,10 @@ def fetch(offer: Offer, limits: Limits) -> bytes:
 
 def _offer(entry: Body, index: str, what: str) -> Offer:
     location = Location(shown_url(index))
-    urls, sha256 = entry.get("urls"), _digest(entry.get("digest"))
+    text = entry.get("digest")
+    match = _DIGEST.fullmatch(text.lower()) if isinstance(text, str) else None
+    digest_text = match[1] if match else ""
+    urls, sha256 = entry.get("urls"), digest_text
     if not isinstance(urls, list) or not urls or not isinstance(urls[0], str):
         raise InputError(f"does not say where {what} is", location)
     if not sha256:
@@ -349,11 +352,6 @@ def _offer(entry: Body, index: str, what: str) -> Offer:
     if checked_url(index).scheme == "https" and checked_url(url).scheme != "https":
         raise InputError(f"leads from https to {shown_url(url)}", location)
     return Offer(url, sha256)
-
-
-def _digest(text: Json) -> str:
-    match = _DIGEST.fullmatch(text.lower()) if isinstance(text, str) else None
-    return match[1] if match else ""
 
 
 def _newest(entries: list[Body]) -> Iterator[str]:

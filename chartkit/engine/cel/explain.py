@@ -409,7 +409,17 @@ def _documentation() -> Mapping[str, Body]:
 
 def _section(library: Library) -> Section:
     documented = _documentation().get(library.documented or library.name, {})
-    entries = tuple(_entries(library, documented.get("functions", {})))
+    entry_documented = documented.get("functions", {})
+    map_entries: list[Entry] = []
+    for name, macros in _grouped((macro.function, macro) for macro in library.macros):
+        texts = [entry_documented.get(macro.usage, {}) for macro in macros]
+        map_entries.append(_entry(name, [macro.usage for macro in macros], texts))
+    for name, overloads in _grouped((item.function, item) for item in library.overloads):
+        # Some functions are only what macros expand to.
+        if name in _OPERATORS or not ("@" in name or name.startswith("__")):
+            texts = [_text_of(overload, entry_documented) for overload in overloads]
+            map_entries.append(_entry(name, [signature(overload) for overload in overloads], texts))
+    entries = tuple(map_entries)
     return Section(library.name, documented.get("doc", ""), entries)
 
 
@@ -422,17 +432,6 @@ def listing(environment: Environment) -> str:
             lines += [*entry.signatures, f"    {entry.doc}"]
             lines += [f"    {example.expression}" for example in entry.examples[:1]]
     return "\n".join(lines) + "\n"
-
-
-def _entries(library: Library, documented: Body) -> Iterator[Entry]:
-    for name, macros in _grouped((macro.function, macro) for macro in library.macros):
-        texts = [documented.get(macro.usage, {}) for macro in macros]
-        yield _entry(name, [macro.usage for macro in macros], texts)
-    for name, overloads in _grouped((item.function, item) for item in library.overloads):
-        # Some functions are only what macros expand to.
-        if name in _OPERATORS or not ("@" in name or name.startswith("__")):
-            texts = [_text_of(overload, documented) for overload in overloads]
-            yield _entry(name, [signature(overload) for overload in overloads], texts)
 
 
 def _grouped(pairs: Iterable[tuple[str, _Declared]]) -> list[tuple[str, list[_Declared]]]:

@@ -51,7 +51,13 @@ def refusals(policy: CelPolicy) -> list[Diagnostic]:
         return []
     evaluation: Body = policy.spec.get("evaluation") or {}
     existing: Body = evaluation.get("mutateExisting") or {}
-    faults = list(_inlined(policy))
+    faults: list[tuple[str, str]] = []
+    autogen: Body = policy.spec.get("autogen") or {}
+    if (autogen.get("mutatingAdmissionPolicy") or {}).get("enabled") is True:
+        for index, condition in enumerate(policy.conditions):
+            if "variables" in _names(condition.expression):
+                variable_path = f"spec.matchConditions[{index}].expression"
+                faults.append((variable_path, f"{variable_path}: {_VARIABLES}"))
     if not policy.admission and existing.get("enabled") is not True:
         faults.append(("spec.evaluation", _NEVER))
     return [_diagnostic(policy, path, text, Severity.ERROR) for path, text in faults]
@@ -111,16 +117,6 @@ _DOING: Final = {
 
 
 _PATCHES: Final = {"JSONPatch": "jsonPatch", "ApplyConfiguration": "applyConfiguration"}
-
-
-def _inlined(policy: CelPolicy) -> Iterator[tuple[str, str]]:
-    autogen: Body = policy.spec.get("autogen") or {}
-    if (autogen.get("mutatingAdmissionPolicy") or {}).get("enabled") is not True:
-        return
-    for index, condition in enumerate(policy.conditions):
-        if "variables" in _names(condition.expression):
-            path = f"spec.matchConditions[{index}].expression"
-            yield path, f"{path}: {_VARIABLES}"
 
 
 def _expressions(value: Json) -> Iterator[str]:

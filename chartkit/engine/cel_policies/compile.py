@@ -90,7 +90,13 @@ class DigestEvaluator(Evaluator):
         problems: dict[tuple[str, ...], str] = {}
         for path, image in missing:
             try:
-                pinned[path] = f"{image}@{_digest(host.fetch(image))}"
+                # The digest in what a registry says; raises NoSource where a user's own answer has
+                # none.
+                digest_image = host.fetch(image)
+                digest: Json = digest_image.get("digest")
+                if not isinstance(digest, str) or not digest:
+                    raise NoSource("the answer has no digest")
+                pinned[path] = f"{image}@{digest}"
             except NoSource:
                 continue
             except LookupFailed as error:
@@ -104,14 +110,6 @@ class DigestEvaluator(Evaluator):
         else:
             result = self.result(Status.PASS, "mutated image digest", RULE)
         return replace(result, patched=with_images(body, pinned)) if pinned else result
-
-
-def _digest(image: Body) -> str:
-    """The digest in what a registry says; raises NoSource where a user's own answer has none."""
-    digest: Json = image.get("digest")
-    if not isinstance(digest, str) or not digest:
-        raise NoSource("the answer has no digest")
-    return digest
 
 
 _Exceptions = tuple[CelException, ...]

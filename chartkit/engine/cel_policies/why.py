@@ -15,7 +15,7 @@ from chartkit.engine.cel_policies.autogen import obstacle, source_offset
 from chartkit.engine.cel_policies.evaluator import Evaluator
 from chartkit.engine.cel_policies.exceptions import RULE as EXCEPTION_RULE
 from chartkit.engine.cel_policies.exceptions import CelException
-from chartkit.engine.cel_policies.expression_reasons import Asking, Expressions, Texts
+from chartkit.engine.cel_policies.expression_reasons import Expressions, Texts
 from chartkit.engine.cel_policies.policy import CelPolicy
 from chartkit.engine.cel_policies.scope import Attributes
 from chartkit.engine.kubernetes.kinds import CONTROLLERS, CelKind
@@ -138,7 +138,18 @@ class _Why:
             if not failing:
                 return self._said(result)
             return self.expressions.decision(failing[-1], result.fields)
-        return self._passed(asked or conditions, result)
+        asked_check = asked or conditions
+        if len(asked_check) == 1:
+            return self.expressions.decision(asked_check[0])
+        if not asked_check:
+            return self._said(result)
+        parts = tuple(self.expressions.decision(asking) for asking in asked_check)
+        name = asked_check[0].list
+        is_true = all(asking.evaluation.outcome is True for asking in asked_check)
+        verb = "are true" if is_true else "were evaluated"
+        text = f"all {len(asked_check)} expressions of {name} {verb}"
+        where = self.policy.resource.location.within(pointer_of("spec", asked_check[0].list))
+        return Decision(Asked.RULE, True, text, where, parts=parts)
 
     def _unevaluated(self) -> Iterator[FieldPath]:
         """Yield the paths of entries without an evaluation: of the first one, the expression does
@@ -148,19 +159,6 @@ class _Why:
             for at, entry in enumerate(self.policy.spec.get(name) or ()):
                 if (name, at) not in evaluated:
                     yield (name, at, "expression") if "expression" in entry else (name, at)
-
-    def _passed(self, asked: Sequence[Asking], result: RuleResult) -> Decision:
-        if len(asked) == 1:
-            return self.expressions.decision(asked[0])
-        if not asked:
-            return self._said(result)
-        parts = tuple(self.expressions.decision(asking) for asking in asked)
-        name = asked[0].list
-        is_true = all(asking.evaluation.outcome is True for asking in asked)
-        verb = "are true" if is_true else "were evaluated"
-        text = f"all {len(asked)} expressions of {name} {verb}"
-        where = self.policy.resource.location.within(pointer_of("spec", asked[0].list))
-        return Decision(Asked.RULE, True, text, where, parts=parts)
 
     def _said(self, result: RuleResult | None) -> Decision:
         """The decision for a result that no expression decided."""

@@ -134,10 +134,17 @@ class DeletingPolicy(Evaluator):
         """
         host = self.host(admission)
         attributes = admission.attributes
+        # The namespace of an object; a Namespace is in itself.
+        namespace = admission.scope["namespaceObject"]
+        if namespace is not None or not attributes.is_namespace:
+            namespace_object: Value = namespace
+        else:
+            metadata = {"name": attributes.name, "labels": dict(attributes.labels[0])}
+            namespace_object = namespace_value({"metadata": metadata})
         scope = PolicyScope(
             {
                 "object": admission.scope["object"],
-                "namespaceObject": _namespace(attributes, admission.scope["namespaceObject"]),
+                "namespaceObject": namespace_object,
             }
         )
         scope["variables"] = Variables(self._variables, scope, host)
@@ -151,14 +158,6 @@ class DeletingPolicy(Evaluator):
         if deletes:
             return self.result(Status.PASS, _MATCHED, self.policy.name)
         return self.result(Status.FAIL, _UNMATCHED, self.policy.name)
-
-
-def _namespace(attributes: Attributes, namespace: Value) -> Value:
-    """The namespace of an object; a Namespace is in itself."""
-    if namespace is not None or not attributes.is_namespace:
-        return namespace
-    metadata = {"name": attributes.name, "labels": dict(attributes.labels[0])}
-    return namespace_value({"metadata": metadata})
 
 
 def _schedule(policy: CelPolicy) -> tuple[CronExpression | None, tuple[Diagnostic, ...]]:

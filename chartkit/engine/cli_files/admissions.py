@@ -103,21 +103,20 @@ class Admissions:
         namespace = resource.namespace
         labels = values.namespace_labels(namespace) or self.namespaces.get(namespace, {})
         kind, subresource = values.parent(kind_of(resource))
+        values = self.values
+        if namespace in values.namespaces or namespace in values.labels:
+            namespace_body: Body | None = values.namespaces.get(namespace)
+        else:
+            namespace_body = self.namespace_objects.get(namespace)
         return Request(
             resource,
             user=self.user,
             namespace_labels=labels,
-            namespace=self._namespace_object(namespace),
+            namespace=namespace_body,
             subresource=subresource,
             kind=kind,
             variables=self._variables(resource.name, operation),
         )
-
-    def _namespace_object(self, namespace: str) -> Body | None:
-        values = self.values
-        if namespace in values.namespaces or namespace in values.labels:
-            return values.namespaces.get(namespace)
-        return self.namespace_objects.get(namespace)
 
     def _variables(self, name: str, operation: str) -> dict[str, Mapping[str, Json]]:
         if not (self._has_variables or operation):

@@ -207,7 +207,16 @@ class CompiledPolicy:
         bound: tuple[BoundException, ...],
         phase: Phase,
     ) -> CompiledRule | None:
-        body, key = self._body(index, rule), self.policy.key
+        body_key = _body_key(index, rule, self.policy)
+        rule_body = self._bodies.get(body_key)
+        if rule_body is None:
+            try:
+                rule_body = _compile_body(rule, self.policy)
+            except ChartkitError as error:
+                fail = raising(EvaluationError, error.message)
+                rule_body = RuleBody(compile_entries(()), None, fail, None, has_context=False)
+            self._bodies[body_key] = rule_body
+        body, key = rule_body, self.policy.key
         if phase is Phase.GENERATE:
             from chartkit.engine.cluster_policy.generate import BackgroundRule
 
@@ -224,18 +233,6 @@ class CompiledPolicy:
         if PHASES[rule.kind] is not phase:
             return None
         return CompiledRule(rule, key, matches, bound, body)
-
-    def _body(self, index: int, rule: Rule) -> RuleBody:
-        key = _body_key(index, rule, self.policy)
-        body = self._bodies.get(key)
-        if body is None:
-            try:
-                body = _compile_body(rule, self.policy)
-            except ChartkitError as error:
-                fail = raising(EvaluationError, error.message)
-                body = RuleBody(compile_entries(()), None, fail, None, has_context=False)
-            self._bodies[key] = body
-        return body
 
 
 _AROUND: Final = frozenset({RuleKind.GENERATE, RuleKind.MANIFESTS, RuleKind.MUTATE_EXISTING})

@@ -106,26 +106,23 @@ def tokenize(expression: str) -> list[Lexeme]:
         if match is None:
             raise _unknown(expression, position)
         if match.lastgroup != "space":
-            token, value = _decode(match)
+            group = match.lastgroup or ""
+            text = match[group]
+            if group == "symbol":
+                token, value = _SYMBOLS[text], text
+            elif group == "literal":
+                token, value = "literal", text.replace("\\'", "'")
+            elif group == "json_literal":
+                token, value = "json_literal", text.replace("\\`", "`")
+            elif group != "quoted_identifier":
+                token, value = group, text
+            else:
+                with Reraise("", JsonError, LiteralError):
+                    token, value = group, parse_json(f'"{text}"')
             lexemes.append({"type": token, "value": value, "start": position})
         position = match.end()
     lexemes.append({"type": "eof", "value": "", "start": position})
     return lexemes
-
-
-def _decode(match: re.Match[str]) -> tuple[str, str]:
-    group = match.lastgroup or ""
-    text = match[group]
-    if group == "symbol":
-        return _SYMBOLS[text], text
-    if group == "literal":
-        return "literal", text.replace("\\'", "'")
-    if group == "json_literal":
-        return "json_literal", text.replace("\\`", "`")
-    if group != "quoted_identifier":
-        return group, text
-    with Reraise("", JsonError, LiteralError):
-        return group, parse_json(f'"{text}"')
 
 
 def _unknown(expression: str, position: int) -> ExpressionSyntaxError:

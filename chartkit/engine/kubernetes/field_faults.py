@@ -205,20 +205,18 @@ def _object_check(name: str, minor: int) -> _Check:
 
 
 def _wrong(value: Json, wanted: str) -> list[FieldFault]:
-    return [FieldFault((), "", f"is {_named(value)}, must be {wanted}")]
-
-
-def _named(value: Json) -> str:
-    """The type of a value, and not the value: it may be a Secret's."""
+    # The type of a value, and not the value: it may be a Secret's.
     if isinstance(value, bool):
-        return "a boolean"
-    if isinstance(value, str):
-        return "a string"
-    if isinstance(value, list):
-        return "a list"
-    if isinstance(value, dict):
-        return "an object"
-    return "a number" if float(value).is_integer() else "a number with a fraction"
+        type_name = "a boolean"
+    elif isinstance(value, str):
+        type_name = "a string"
+    elif isinstance(value, list):
+        type_name = "a list"
+    elif isinstance(value, dict):
+        type_name = "an object"
+    else:
+        type_name = "a number" if float(value).is_integer() else "a number with a fraction"
+    return [FieldFault((), "", f"is {type_name}, must be {wanted}")]
 
 
 _MINOR: Final = re.compile(r"v?1\.(\d{1,3})(?!\d)")

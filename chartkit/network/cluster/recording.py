@@ -238,7 +238,11 @@ class RecordingServices:
             self._keep(call, {"failed": kind, "said": error.message, "hint": error.hint})
             raise
         written = {"status": answer.status, "reason": answer.reason, "ending": answer.ending.value}
-        self._keep(call, {**written, **_written(answer.body, call)})
+        try:
+            written_text: Body = {"text": masked(answer.body.decode("utf-8"), call)}
+        except UnicodeDecodeError:
+            written_text = {"bytes": base64.b64encode(answer.body).decode("ascii")}
+        self._keep(call, {**written, **written_text})
         return answer
 
     def _keep(self, call: ServiceCall, entry: Body) -> None:
@@ -300,13 +304,6 @@ def _digests(call: ServiceCall, salt: str) -> tuple[str, str]:
 
 def _digest(parts: list[object]) -> str:
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
-
-
-def _written(body: bytes, call: ServiceCall) -> Body:
-    try:
-        return {"text": masked(body.decode("utf-8"), call)}
-    except UnicodeDecodeError:
-        return {"bytes": base64.b64encode(body).decode("ascii")}
 
 
 def _octets(text: object) -> bytes:

@@ -90,22 +90,19 @@ def body_of(answer: Response, location: Location) -> bytes:
 
 def failed(error: NetworkError, location: Location, limits: Limits) -> InputError:
     """Return the error of a source that could not be reached."""
-    text = _words(error, limits)
+    if error.fault is Fault.CUT and error.detail:
+        text = f"the server cut the answer after {error.detail} bytes"
+    elif error.fault is Fault.REDIRECT and error.url is not None:
+        text = f"redirects from {error.url.scheme} to {error.detail}"
+    elif error.fault is Fault.OVERDUE:
+        text = f"the server did not finish within {limits.patience:g} seconds"
+    elif error.fault is Fault.TOO_LARGE:
+        text = f"is larger than {limits.archive:,} bytes"
+    else:
+        text = error.words(limits)
     if error.is_passing:
         return InputError(f"{text}, in {error.attempts} attempts", location, _AGAIN)
     return InputError(text, location, _HINTS.get(error.fault))
-
-
-def _words(error: NetworkError, limits: Limits) -> str:
-    if error.fault is Fault.CUT and error.detail:
-        return f"the server cut the answer after {error.detail} bytes"
-    if error.fault is Fault.REDIRECT and error.url is not None:
-        return f"redirects from {error.url.scheme} to {error.detail}"
-    if error.fault is Fault.OVERDUE:
-        return f"the server did not finish within {limits.patience:g} seconds"
-    if error.fault is Fault.TOO_LARGE:
-        return f"is larger than {limits.archive:,} bytes"
-    return error.words(limits)
 
 
 def checked_url(url: str) -> Url:
@@ -231,7 +228,11 @@ def _unzip(content: bytes, source: str, limits: Limits) -> dict[str, bytes]:
                 if member.is_dir():
                     continue
                 name = checked_name(member.filename, source)
-                data = _inflated(archive, member, source)
+                with archive.open(member) as stream:
+                    inflated_data = stream.read(member.file_size + 1)
+                if len(inflated_data) != member.file_size:
+                    raise _damaged(source)
+                data = inflated_data
                 if not is_left_out(name):
                     collected.add(name, data)
     except (zipfile.BadZipFile, EOFError, OSError, zlib.error, lzma.LZMAError, ValueError):
@@ -239,14 +240,6 @@ def _unzip(content: bytes, source: str, limits: Limits) -> dict[str, bytes]:
     except (NotImplementedError, RuntimeError):
         raise InputError("the archive is of an unknown kind", Location(source)) from None
     return collected.finish()
-
-
-def _inflated(archive: zipfile.ZipFile, member: zipfile.ZipInfo, source: str) -> bytes:
-    with archive.open(member) as stream:
-        data = stream.read(member.file_size + 1)
-    if len(data) != member.file_size:
-        raise _damaged(source)
-    return data
 
 
 def read_archive(path: Path, source: str, limits: Limits) -> bytes:

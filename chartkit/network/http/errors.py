@@ -137,32 +137,31 @@ class DialError(NetworkError):
 def failure(error: BaseException) -> NetworkError:
     """Return the failure behind an exception, which libraries wrap in one another."""
     for cause in _causes(error):
-        network_error = _failure_by(cause)
+        if isinstance(cause, NetworkError):
+            network_error: NetworkError | None = cause
+        elif isinstance(cause, ssl.SSLCertVerificationError):
+            network_error = NetworkError(Fault.UNTRUSTED, cause.verify_message, cause)
+        elif isinstance(cause, ssl.SSLError) and not isinstance(cause, TimeoutError):
+            fault = Fault.PLAIN if cause.reason in _NO_TLS else Fault.TLS
+            network_error = NetworkError(fault, cause.reason or "", cause)
+        elif isinstance(cause, _SILENT):
+            network_error = NetworkError(Fault.SILENT, "", cause)
+        elif isinstance(cause, _CUT):
+            partial = getattr(cause, "partial", None)
+            network_error = NetworkError(
+                Fault.CUT, f"{partial:,}" if isinstance(partial, int) else "", cause
+            )
+        elif isinstance(cause, ConnectionResetError):
+            network_error = NetworkError(Fault.RESET, "", cause)
+        elif isinstance(cause, http.client.HTTPException | urllib3.exceptions.InvalidHeader):
+            network_error = NetworkError(Fault.MALFORMED, "", cause)
+        else:
+            network_error = None
         if network_error is not None:
             return network_error
     if isinstance(error, ValueError):
         return NetworkError(Fault.UNSENDABLE, " ".join(str(error).split()), error)
     return NetworkError(Fault.UNREACHABLE, reason(error), error)
-
-
-def _failure_by(cause: BaseException) -> NetworkError | None:
-    if isinstance(cause, NetworkError):
-        return cause
-    if isinstance(cause, ssl.SSLCertVerificationError):
-        return NetworkError(Fault.UNTRUSTED, cause.verify_message, cause)
-    if isinstance(cause, ssl.SSLError) and not isinstance(cause, TimeoutError):
-        fault = Fault.PLAIN if cause.reason in _NO_TLS else Fault.TLS
-        return NetworkError(fault, cause.reason or "", cause)
-    if isinstance(cause, _SILENT):
-        return NetworkError(Fault.SILENT, "", cause)
-    if isinstance(cause, _CUT):
-        partial = getattr(cause, "partial", None)
-        return NetworkError(Fault.CUT, f"{partial:,}" if isinstance(partial, int) else "", cause)
-    if isinstance(cause, ConnectionResetError):
-        return NetworkError(Fault.RESET, "", cause)
-    if isinstance(cause, http.client.HTTPException | urllib3.exceptions.InvalidHeader):
-        return NetworkError(Fault.MALFORMED, "", cause)
-    return None
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:

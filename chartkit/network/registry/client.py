@@ -108,7 +108,16 @@ class Client:
             )
         kept = self._kept(image, by_digest)
         if kept is not None:
-            return Document(_media_type(kept), by_digest, kept)
+            value = read_json(kept, "a manifest")
+            if not isinstance(value, dict):
+                content_type = ""
+            else:
+                media_type = value.get("mediaType")
+                if isinstance(media_type, str):
+                    content_type = media_type
+                else:
+                    content_type = OCI_INDEX if "manifests" in value else OCI_MANIFEST
+            return Document(content_type, by_digest, kept)
         most = self._settings.limits.document
         answer, url = self._get(image, _Endpoint("manifests", identifier, _MANIFESTS, most))
         digest = digest_of(answer.body)
@@ -271,17 +280,6 @@ def check_blob(content: bytes, digest: str, size: int) -> None:
 
 def _scope(image: RegistryReference) -> str:
     return f"{image.registry}/{image.repository}"
-
-
-def _media_type(content: bytes) -> str:
-    """Return the media type of a cached document, from its field or its members."""
-    value = read_json(content, "a manifest")
-    if not isinstance(value, dict):
-        return ""
-    media_type = value.get("mediaType")
-    if isinstance(media_type, str):
-        return media_type
-    return OCI_INDEX if "manifests" in value else OCI_MANIFEST
 
 
 def is_deeper(value: Json, levels: int) -> bool:

@@ -55,7 +55,16 @@ class Transport:
         try:
             response = self._transport.ask(request)
         except NetworkError as error:
-            text = f"GET {shown_url(request.url)}: {_words(error, request, self._limits)}"
+            words = {
+                Fault.UNSENDABLE: "cannot be requested",
+                Fault.DOWNGRADE: "redirects to http",
+                Fault.UNTRUSTED: f"the certificate is not trusted: {error.detail}",
+                Fault.TOO_LARGE: f"the answer is larger than {request.most:,} bytes",
+                Fault.SIZE: f"Content-Length header {error.detail} does not match expected size "
+                f"{request.size}",
+            }
+            reason_text = words.get(error.fault) or error.words(self._limits)
+            text = f"GET {shown_url(request.url)}: {reason_text}"
             if error.is_passing:
                 text += f", in {error.attempts} attempts"
             unanswered = error.fault not in _ANSWERED
@@ -72,18 +81,6 @@ def form_request(
     """Return a POST of a form, which follows no redirect; see `Request` for most and via."""
     body = urlencode(form).encode("ascii")
     return Request(url, most, {**headers, **_FORM}, "POST", body, via, follows=False)
-
-
-def _words(error: NetworkError, request: Request, limits: Limits) -> str:
-    words = {
-        Fault.UNSENDABLE: "cannot be requested",
-        Fault.DOWNGRADE: "redirects to http",
-        Fault.UNTRUSTED: f"the certificate is not trusted: {error.detail}",
-        Fault.TOO_LARGE: f"the answer is larger than {request.most:,} bytes",
-        Fault.SIZE: f"Content-Length header {error.detail} does not match expected size "
-        f"{request.size}",
-    }
-    return words.get(error.fault) or error.words(limits)
 
 
 def diagnosis(answer: Response) -> str:

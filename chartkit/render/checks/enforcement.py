@@ -19,7 +19,6 @@ from chartkit.model import Body, Diagnostic, Json, Location, Severity, mapping_a
 from chartkit.project.settings import Action, PolicyType
 from chartkit.render.chart import CheckTarget
 from chartkit.render.model import Outcome, Row
-from chartkit.values.lint.rule import ChartValues
 from chartkit.wording import abridged, counted
 
 CHECK: Final = "enforcement"
@@ -85,18 +84,16 @@ def _actions(subject: CheckTarget) -> Iterator[Finding]:
     if audited:
         count = counted(len(audited), "policy only reports", "policies only report")
         message = f"{count} (Audit), where {env.name} says Enforce: {abridged(audited)}"
-        yield message, _action_place(subject, values, audited[0])
+        policy_name = audited[0]
+        resolved = subject.resolved.policies[policy_name] if subject.resolved else None
+        location = resolved.action_at if resolved is not None else None
+        action_place = location or values.locate(("policies", policy_name, "action"))
+        yield message, action_place
 
 
 def _own_action(merged: Body, name: str) -> Json:
     own = mapping_at(merged, "policies", name).get("action")
     return own or mapping_at(merged, _BY_POLICY).get(name)
-
-
-def _action_place(subject: CheckTarget, values: ChartValues, name: str) -> Location:
-    resolved = subject.resolved.policies[name] if subject.resolved else None
-    location = resolved.action_at if resolved is not None else None
-    return location or values.locate(("policies", name, "action"))
 
 
 def _enforces(action: Json) -> bool:
@@ -136,21 +133,19 @@ def _overrides(subject: CheckTarget) -> Iterator[Finding]:
     for who, path, given in lists:
         for index, item in enumerate(given if isinstance(given, list) else ()):
             if isinstance(item, dict) and not _enforces(item.get("action")) and refusing:
-                location = _override_place(subject, item) or values.locate((*path, index))
+                resolved = subject.resolved
+                actions = list(resolved.actions) if resolved else []
+                for override_policy in resolved.policies.values() if resolved else ():
+                    actions += override_policy.actions
+                override_place: Location | None = None
+                for action in actions:
+                    same = list(action.namespaces) == (item.get("namespaces") or [])
+                    if same and action.selector == item.get("namespaceSelector"):
+                        override_place = action.location
+                        break
+                location = override_place or values.locate((*path, index))
                 verb = "only report" if who == "policies" else "only reports"
                 yield f"{who} {verb} (Audit) in {_scope(item)}", location
-
-
-def _override_place(subject: CheckTarget, override: Body) -> Location | None:
-    resolved = subject.resolved
-    actions = list(resolved.actions) if resolved else []
-    for policy in resolved.policies.values() if resolved else ():
-        actions += policy.actions
-    for action in actions:
-        same = list(action.namespaces) == (override.get("namespaces") or [])
-        if same and action.selector == override.get("namespaceSelector"):
-            return action.location
-    return None
 
 
 def _scope(override: Body) -> str:

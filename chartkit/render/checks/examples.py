@@ -82,7 +82,10 @@ def examples(
     wrong = [diagnostic for policy_examples in both for diagnostic in policy_examples.wrong]
     wrong += [diagnostic for item in both for diagnostic in _unexplained(item, exclusions)]
     wrong += _left_out(shown.values(), exclusions)
-    decided = _only_reported(subject)
+    reporting_policies = subject.resolved.policies.values() if subject.resolved else ()
+    decided = frozenset(
+        policy.policy.name for policy in reporting_policies if policy.action is Action.AUDIT
+    )
     wrong += [row for item in shown.values() for row in _speechless(item, unsent, decided)]
     upstream = {policy.name for policy in carried if isinstance(policy, UpstreamPolicy)}
     wrong += unreachable(here, unsent, upstream)
@@ -302,12 +305,6 @@ def _places(
     """Yield the first exclusion that leaves an example out."""
     places = (item.location for item in exclusions.of(shown.name) if item.leaves_out(resource))
     yield from islice(places, 1)
-
-
-def _only_reported(subject: CheckTarget) -> frozenset[str]:
-    """Return the policies that the project itself sets to Audit."""
-    policies = subject.resolved.policies.values() if subject.resolved else ()
-    return frozenset(policy.policy.name for policy in policies if policy.action is Action.AUDIT)
 
 
 def _speechless(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from enum import Enum, StrEnum
@@ -162,7 +162,17 @@ def differences(before: Json, after: Json, path: FieldPath = ()) -> Iterator[Fie
         old, new = (list(map(canonical, items)) for items in (before, after))
         for tag, low, high, start, end in SequenceMatcher(None, old, new, False).get_opcodes():
             if tag != "equal":
-                yield from _replaced(before[low:high], after[start:end], low, start, path)
+                before_items = before[low:high]
+                after_items = after[start:end]
+                pairs = min(len(before_items), len(after_items))
+                for offset in range(pairs):
+                    yield from differences(
+                        before_items[offset], after_items[offset], (*path, start + offset)
+                    )
+                for offset in range(pairs, len(before_items)):
+                    yield FieldChange((*path, low + offset), before_items[offset], ABSENT)
+                for offset in range(pairs, len(after_items)):
+                    yield FieldChange((*path, start + offset), ABSENT, after_items[offset])
     elif before != after or isinstance(before, bool) != isinstance(after, bool):
         yield FieldChange(path, before, after)
 
@@ -188,20 +198,6 @@ def _of_items(
     yield from _of_maps(before, after, path)
     if set(before) == set(after) and list(before) != list(after):
         yield FieldChange(path, list(before), list(after))
-
-
-def _replaced(
-    before: Sequence[Json], after: Sequence[Json], low: int, start: int, path: FieldPath
-) -> Iterator[FieldChange]:
-    """Yield changes of replaced items, which are compared in pairs; surplus items are added or
-    removed."""
-    pairs = min(len(before), len(after))
-    for offset in range(pairs):
-        yield from differences(before[offset], after[offset], (*path, start + offset))
-    for offset in range(pairs, len(before)):
-        yield FieldChange((*path, low + offset), before[offset], ABSENT)
-    for offset in range(pairs, len(after)):
-        yield FieldChange((*path, start + offset), ABSENT, after[offset])
 
 
 def _key(before: list[Json], after: list[Json]) -> str:

@@ -246,18 +246,15 @@ class _Sources:
             self._places, self._known = location.places, {}
         source = self._known.get(location.line)
         if source is None:
-            source = self._known[location.line] = _source(location.places, location.line)
+            first, lines = location.places.excerpt(location.line)
+            # Together, since a template takes most of a page's time with one line after the other.
+            texts = str(escape("\n".join(shown(line_[:_WIDTH]) for line_ in lines))).split("\n")
+            numbered = enumerate(texts, first) if lines else ()
+            source_lines = "".join(
+                f'<span class="line here"><i>{number}</i><mark>{text}</mark></span>'
+                if number == location.line
+                else f'<span class="line"><i>{number}</i>{text}</span>'
+                for number, text in numbered
+            )
+            source = self._known[location.line] = source_lines
         return source
-
-
-def _source(places: Places, line: int) -> str:
-    first, lines = places.excerpt(line)
-    # Together, since a template takes most of a page's time with one line after the other.
-    texts = str(escape("\n".join(shown(line_[:_WIDTH]) for line_ in lines))).split("\n")
-    numbered = enumerate(texts, first) if lines else ()
-    return "".join(
-        f'<span class="line here"><i>{number}</i><mark>{text}</mark></span>'
-        if number == line
-        else f'<span class="line"><i>{number}</i>{text}</span>'
-        for number, text in numbered
-    )

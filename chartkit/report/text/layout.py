@@ -157,17 +157,14 @@ def grouped(
         if len(group) <= _MOST_ALONE:
             yield from group
         else:
-            yield _as_one(group, f"{more} lists all")
-
-
-def _as_one(group: list[Diagnostic], more: str) -> Diagnostic:
-    first, *others = group
-    located = dict.fromkeys(str(other.location) for other in others if other.location)
-    places = [location for location in located if location != str(first.location)][:2]
-    such_as = f", such as {' and '.join(places)}" if places else ""
-    message = f"{first.message}; {len(others)} more of the kind{such_as}"
-    hint = f"{first.hint}; {more}" if first.hint else more
-    return replace(first, message=message, hint=hint)
+            more_words = f"{more} lists all"
+            first, *others = group
+            located = dict.fromkeys(str(other.location) for other in others if other.location)
+            places = [location for location in located if location != str(first.location)][:2]
+            such_as = f", such as {' and '.join(places)}" if places else ""
+            message = f"{first.message}; {len(others)} more of the kind{such_as}"
+            hint = f"{first.hint}; {more_words}" if first.hint else more_words
+            yield replace(first, message=message, hint=hint)
 
 
 @contextmanager

@@ -119,17 +119,6 @@ def _texts(pod: Body, name: str) -> Body:
     return texts if isinstance(texts, dict) else {}
 
 
-def _profile(annotation: Json) -> Body | None:
-    if not isinstance(annotation, str):
-        return None
-    if annotation in _PROFILES:
-        return {"type": _PROFILES[annotation]}
-    profile = annotation.removeprefix(_LOCALHOST)
-    if annotation.startswith(_LOCALHOST) and profile.strip():
-        return {"type": "Localhost", "localhostProfile": profile}
-    return None
-
-
 def apparmor(pod: Body) -> None:
     """Set fields from legacy annotations, unless the Pod has a field of its own."""
     annotations = _texts(pod, "annotations")
@@ -139,7 +128,17 @@ def apparmor(pod: Body) -> None:
         own = [settings.get("appArmorProfile") for settings in at(spec, "securityContext")]
         for name in _CONTAINER_LISTS:
             for container in at(spec, f"{name}[]"):
-                profile = _profile(annotations.get(f"{_APPARMOR}{container.get('name')}"))
+                annotation = annotations.get(f"{_APPARMOR}{container.get('name')}")
+                if not isinstance(annotation, str):
+                    profile: Body | None = None
+                elif annotation in _PROFILES:
+                    profile = {"type": _PROFILES[annotation]}
+                else:
+                    profile_name = annotation.removeprefix(_LOCALHOST)
+                    if annotation.startswith(_LOCALHOST) and profile_name.strip():
+                        profile = {"type": "Localhost", "localhostProfile": profile_name}
+                    else:
+                        profile = None
                 if profile is None or profile in own:
                     continue
                 context = container.setdefault("securityContext", {})

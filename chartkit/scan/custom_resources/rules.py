@@ -258,7 +258,35 @@ class _Run:
                 if self._left < 0:
                     return
                 continue
-            yield self._broken(compiled, variables, value, path, keys, kind)
+            rule = compiled.rule
+            rule_name, here = field_name(path, keys), path
+            if rule.field_path:
+                steps = tuple(
+                    re.sub(r"\\(.)", r"\1", key) if key else rule_name
+                    for rule_name, key in _STEP.findall(rule.field_path)
+                )
+                here = (*path, *steps)
+                rule_name = f"{rule_name}.{rule.field_path.removeprefix('.')}".removeprefix(".")
+            # The text of a message expression; empty without one, and where it fails.
+            if compiled.message is None:
+                message = ""
+            else:
+                outcome, cost = compiled.message.evaluate_with_cost(variables)
+                self._left -= cost
+                text = outcome.strip() if isinstance(outcome, str) else ""
+                is_usable = (
+                    "\n" not in text and len(text.encode("utf-8", "replace")) <= _MOST_MESSAGE
+                )
+                message = text if is_usable else ""
+            detail = message or (rule.message.strip() or f"failed rule: {rule.rule.strip()}")
+            reason = _REASONS.get(rule.reason, Reason.INVALID)
+            shown = OMITTED if kind in ("object", "array") else value
+            if reason in (Reason.FORBIDDEN, Reason.REQUIRED):
+                shown = OMITTED
+            detail = "" if reason is Reason.DUPLICATE else detail
+            failure = problem(here, rule_name, reason, detail, shown)
+            fields = (here,) if rule.field_path else self._read(compiled, variables, path)
+            yield (failure, fields)
 
     def _stopped(self, outcome: Value | CelError, rule: Rule) -> str:
         """Return the reason why a rule has no value; some reasons end the evaluation."""
@@ -274,43 +302,6 @@ class _Run:
             signature = "call arguments did not match a supported operator, function or macro"
             return f"'{outcome}': {signature} signature for rule: {shown}"
         return f"{outcome} evaluating rule: {shown}"
-
-    def _broken(
-        self,
-        compiled: CompiledRule,
-        variables: Mapping[str, Value],
-        value: Json,
-        path: FieldPath,
-        keys: frozenset[int],
-        kind: str,
-    ) -> tuple[Problem, tuple[FieldPath, ...]]:
-        rule = compiled.rule
-        name, here = field_name(path, keys), path
-        if rule.field_path:
-            steps = tuple(
-                re.sub(r"\\(.)", r"\1", key) if key else name
-                for name, key in _STEP.findall(rule.field_path)
-            )
-            here = (*path, *steps)
-            name = f"{name}.{rule.field_path.removeprefix('.')}".removeprefix(".")
-        # The text of a message expression; empty without one, and where it fails.
-        if compiled.message is None:
-            message = ""
-        else:
-            outcome, cost = compiled.message.evaluate_with_cost(variables)
-            self._left -= cost
-            text = outcome.strip() if isinstance(outcome, str) else ""
-            is_usable = "\n" not in text and len(text.encode("utf-8", "replace")) <= _MOST_MESSAGE
-            message = text if is_usable else ""
-        detail = message or (rule.message.strip() or f"failed rule: {rule.rule.strip()}")
-        reason = _REASONS.get(rule.reason, Reason.INVALID)
-        shown = OMITTED if kind in ("object", "array") else value
-        if reason in (Reason.FORBIDDEN, Reason.REQUIRED):
-            shown = OMITTED
-        detail = "" if reason is Reason.DUPLICATE else detail
-        failure = problem(here, name, reason, detail, shown)
-        fields = (here,) if rule.field_path else self._read(compiled, variables, path)
-        return failure, fields
 
     def _read(
         self, compiled: CompiledRule, variables: Mapping[str, Value], path: FieldPath

@@ -218,7 +218,9 @@ def _files(project: Project, plan: Plan, options: PromoteOptions, today: date) -
     written = dump_documents(unique.values()) if unique else ""
     file = ""
     if written:
-        file = _free_name(project.root, plan.environment, today)
+        start = f"exceptions/{plan.environment.replace('/', '_')}/promotion-{today}"
+        taken_names = (f"{start}{f'-{number}' if number > 1 else ''}.yaml" for number in count(1))
+        file = next(name for name in taken_names if not (project.root / name).exists())
         files[project.root / file] = written
         text = text.with_exceptions(file)
     entry = decision(plan, today, before, file)
@@ -228,13 +230,6 @@ def _files(project: Project, plan: Plan, options: PromoteOptions, today: date) -
     files[project.file] = text.text
     _require_enforced(text, project, plan, names)
     return files
-
-
-def _free_name(root: Path, environment: str, today: date) -> str:
-    """Return the path of a file of exceptions that is not there yet."""
-    start = f"exceptions/{environment.replace('/', '_')}/promotion-{today}"
-    names = (f"{start}{f'-{number}' if number > 1 else ''}.yaml" for number in count(1))
-    return next(name for name in names if not (root / name).exists())
 
 
 def _text(project: Project, environment: str) -> ProjectText:

@@ -13,7 +13,6 @@ from typing import Final
 
 from chartkit.addons.migrate.conversion import RuleOutcome
 from chartkit.addons.migrate.files.texts import MigratedObject
-from chartkit.addons.migrate.plan.inventory import LegacyObject
 from chartkit.addons.migrate.plan.origin import Origin, Tool, origin_of
 from chartkit.addons.operate.rehearsal import RANKS, Act, Fact, Rehearsal, Step
 from chartkit.engine.cluster_policy.policy_check.warnings import is_legacy
@@ -233,7 +232,25 @@ def tasks(rehearsal: Rehearsal) -> Iterator[Task]:
         f"Install the new policies while Kyverno {running} still runs the old ones; what denies, "
         "first."
     )
-    yield from _removal(objects)
+    applied: dict[str, list[str]] = {}
+    names: dict[tuple[str, str], list[str]] = {}
+    for old_kind in objects:
+        name, namespace = old_kind.resource.name, old_kind.resource.namespace
+        if old_kind.origin.tool in _APPLY:
+            applied.setdefault(str(old_kind.origin), []).append(name)
+        else:
+            names.setdefault((old_kind.resource.kind.lower(), namespace), []).append(name)
+    if applied:
+        text = (
+            "Take the old policies out of what applies them, and let it prune them; once Kyverno "
+            "is upgraded, each sync that applies one of them is denied."
+        )
+        yield Task(text, details=[f"{tool}: {abridged(given)}" for tool, given in applied.items()])
+    if names:
+        text = "Delete the old policies that no tool is known to apply"
+        is_file = any(old_kind.document is not None for old_kind in objects)
+        text += ", unless one applies these files and prunes them." if is_file else "."
+        yield Task(text, [line for key, given in names.items() for line in _deletion(*key, given)])
     is_out = "" if not step.announcement else "it is out and "
     text = f"Upgrade to Kyverno {step.after} once {is_out}nothing is left: this exits 0 then."
     is_recorded = any(is_recording(Path(path)) for path in rehearsal.options.paths)
@@ -279,28 +296,6 @@ def _takes_along(resource: Resource) -> bool:
         if generate.get("synchronize") and not generate.get("orphanDownstreamOnPolicyDelete"):
             return True
     return False
-
-
-def _removal(objects: Sequence[LegacyObject]) -> Iterator[Task]:
-    applied: dict[str, list[str]] = {}
-    names: dict[tuple[str, str], list[str]] = {}
-    for old in objects:
-        name, namespace = old.resource.name, old.resource.namespace
-        if old.origin.tool in _APPLY:
-            applied.setdefault(str(old.origin), []).append(name)
-        else:
-            names.setdefault((old.resource.kind.lower(), namespace), []).append(name)
-    if applied:
-        text = (
-            "Take the old policies out of what applies them, and let it prune them; once Kyverno "
-            "is upgraded, each sync that applies one of them is denied."
-        )
-        yield Task(text, details=[f"{tool}: {abridged(given)}" for tool, given in applied.items()])
-    if names:
-        text = "Delete the old policies that no tool is known to apply"
-        is_file = any(old.document is not None for old in objects)
-        text += ", unless one applies these files and prunes them." if is_file else "."
-        yield Task(text, [line for key, given in names.items() for line in _deletion(*key, given)])
 
 
 def _deletion(kind: str, namespace: str, names: Sequence[str]) -> list[str]:

@@ -293,7 +293,12 @@ def _among(
             yield Undecided(resource.kind, tuple(wants))
         if not refuted:
             return
-        core = _smallest(resource, wants, budget)
+        smallest_core = list(wants)
+        for want in wants:
+            fewer = [other for other in smallest_core if other is not want]
+            if budget.excluding(resource, fewer):
+                smallest_core = fewer
+        core = tuple(smallest_core)
         yield _conflict(resource, core, budget)
         wants.remove(core[-1])
 
@@ -320,15 +325,6 @@ def _conflict(resource: Resource, core: tuple[Want, ...], budget: _Budget) -> Co
         for want in core
     )
     return Conflict(resource.kind, core, is_minimal, _shared(core))
-
-
-def _smallest(resource: Resource, wants: Sequence[Want], budget: _Budget) -> tuple[Want, ...]:
-    core = list(wants)
-    for want in wants:
-        fewer = [other for other in core if other is not want]
-        if budget.excluding(resource, fewer):
-            core = fewer
-    return tuple(core)
 
 
 def _witness(resource: Resource, wants: Sequence[Want]) -> object:

@@ -145,26 +145,25 @@ def _of_cluster_policy(policy: CompiledPolicy, resource: Resource) -> Iterator[W
             conditions = conditions_formula(rule.preconditions, below, names)
         if rule.cel_preconditions:
             conditions = all_of(conditions, Unknown("celPreconditions"))
-        passes = _passes(rule, kind.kind, source, names)
+        validation = _below(source, "validate")
+        if rule.kind is RuleKind.POD_SECURITY:
+            body = rule.validate.pod_security or {}
+            passes: Formula = pod_security_formula(
+                body, kind.kind, _below(validation, "podSecurity")
+            )
+        elif rule.kind is RuleKind.CEL:
+            body = rule.validate.cel or {}
+            passes = _of_expressions(body, _below(validation, "cel"), "expressions")
+        elif rule.kind is not RuleKind.VALIDATE:
+            passes = Unknown(str(rule.kind))
+        else:
+            passes = _block(rule.body.get("validate") or {}, Place(), validation, names)
         wants = (applies, conditions, with_atoms(passes, _as_written))
         yield Want(policy, policy.policy.id, rule.name, *wants, source)
 
 
 def _below(source: Source, *steps: str | int) -> Source:
     return replace(source, pointer=source.pointer + pointer_of(*steps))
-
-
-def _passes(rule: Rule, kind: str, source: Source, names: Names) -> Formula:
-    validation = _below(source, "validate")
-    if rule.kind is RuleKind.POD_SECURITY:
-        body = rule.validate.pod_security or {}
-        return pod_security_formula(body, kind, _below(validation, "podSecurity"))
-    if rule.kind is RuleKind.CEL:
-        body = rule.validate.cel or {}
-        return _of_expressions(body, _below(validation, "cel"), "expressions")
-    if rule.kind is not RuleKind.VALIDATE:
-        return Unknown(str(rule.kind))
-    return _block(rule.body.get("validate") or {}, Place(), validation, names)
 
 
 def _block(body: Body, place: Place, source: Source, names: Names) -> Formula:

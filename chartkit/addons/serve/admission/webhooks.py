@@ -317,7 +317,25 @@ class _Family:
         shared: dict[str, list[CompiledCelPolicy]] = {}
         for policy in policies:
             if has_own_webhook(policy.policy):
-                yield self._fine_grained(policy)
+                fine_policy = policy.policy
+                namespace = f"{fine_policy.namespace}-" if fine_policy.namespace else ""
+                suffix = f"-{FINE_GRAINED}-{namespace}{fine_policy.name}"
+                forms = _forms(policy)
+                if fine_policy.kind_name == NAMESPACED + CelKind.IMAGE_VALIDATING:
+                    forms = forms[
+                        :1
+                    ]  # As in Kyverno, which extends only policies of the cluster here.
+                given = mapping_at(fine_policy.spec, "webhookConfiguration").get("timeoutSeconds")
+                settings: Body = {}
+                if isinstance(given, int):
+                    settings["timeoutSeconds"] = min(given, LONGEST)
+                if conditions := _match_conditions(forms):
+                    settings["matchConditions"] = conditions
+                if self.side is Webhook.VALIDATING and is_exact(fine_policy):
+                    settings["matchPolicy"] = "Exact"
+                path = f"{self.root}/{fine_policy.name}"
+                failure, rules = failure_policy(policy), self._rules(forms)
+                yield self._webhook(failure, suffix, path, [policy], rules, settings)
             else:
                 shared.setdefault(_digest(*self._selectors(policy.policy)), []).append(policy)
         for digest, group in shared.items():
@@ -329,25 +347,6 @@ class _Family:
                 rules = [rule for form in own for rule in self._rules(_forms(form))]
                 if rules:
                     yield self._webhook(failure, suffix, path, own, rules)
-
-    def _fine_grained(self, compiled: CompiledCelPolicy) -> PolicyWebhook:
-        policy = compiled.policy
-        namespace = f"{policy.namespace}-" if policy.namespace else ""
-        suffix = f"-{FINE_GRAINED}-{namespace}{policy.name}"
-        forms = _forms(compiled)
-        if policy.kind_name == NAMESPACED + CelKind.IMAGE_VALIDATING:
-            forms = forms[:1]  # As in Kyverno, which extends only policies of the cluster here.
-        given = mapping_at(policy.spec, "webhookConfiguration").get("timeoutSeconds")
-        settings: Body = {}
-        if isinstance(given, int):
-            settings["timeoutSeconds"] = min(given, LONGEST)
-        if conditions := _match_conditions(forms):
-            settings["matchConditions"] = conditions
-        if self.side is Webhook.VALIDATING and is_exact(policy):
-            settings["matchPolicy"] = "Exact"
-        path = f"{self.root}/{policy.name}"
-        failure, rules = failure_policy(compiled), self._rules(forms)
-        return self._webhook(failure, suffix, path, [compiled], rules, settings)
 
     def _rules(self, forms: Sequence[CelPolicy]) -> list[Body]:
         all_operations = {"operations": ALL} if self.kind is CelKind.GENERATING else {}

@@ -120,6 +120,18 @@ def _figures(load: Estimate) -> Iterator[tuple[str, str, str]]:
 
 
 def _json(estimate: Estimate) -> Body:
+    settings = estimate.settings
+    setting_rows = {
+        "known": settings.is_known,
+        "admissionReports": settings.admission_reports,
+        "aggregateReports": settings.aggregate_reports,
+        "policyReports": settings.policy_reports,
+        "backgroundScan": settings.background_scan,
+        "backgroundScanInterval": settings.interval,
+        "skipResourceFilters": settings.skip_resource_filters,
+        "allowedResults": sorted(settings.results),
+        "replicas": settings.replicas,
+    }
     return {
         "environment": estimate.environment or None,
         "source": measurements().source,
@@ -146,7 +158,7 @@ def _json(estimate: Estimate) -> Body:
         "reports": _counted(estimate),
         "database": _measured(estimate.database),
         "memory": {**_measured(estimate.memory), "limit": estimate.settings.memory_limit},
-        "settings": _settings(estimate.settings),
+        "settings": setting_rows,
         "advice": [
             {
                 "severity": str(advice.severity),
@@ -171,20 +183,6 @@ def _counted(estimate: Estimate) -> Body:
         "filtered": reports.filtered,
         "revisions": reports.revisions,
         "ephemeral": reports.ephemeral,
-    }
-
-
-def _settings(settings: EngineSettings) -> Body:
-    return {
-        "known": settings.is_known,
-        "admissionReports": settings.admission_reports,
-        "aggregateReports": settings.aggregate_reports,
-        "policyReports": settings.policy_reports,
-        "backgroundScan": settings.background_scan,
-        "backgroundScanInterval": settings.interval,
-        "skipResourceFilters": settings.skip_resource_filters,
-        "allowedResults": sorted(settings.results),
-        "replicas": settings.replicas,
     }
 
 

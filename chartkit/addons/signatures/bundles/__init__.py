@@ -71,7 +71,28 @@ def verify_cluster_policy(
     with within(f"failed to fetch bundles: {image}", kinds=(SignatureError, RegistryError)):
         resolved = asked(lambda: _resolve(artifacts, image))
         statements = _find(artifacts, resolved, question.type)
-    checks = _checks(question, trust, keys)
+    image_reference, key = question.image, question.key
+    subject = bool(question.subject or question.subject_regexp)
+    issuer = bool(question.issuer or question.issuer_regexp)
+    exclusive = "static key and certificate identity are mutually exclusive"
+    identity = None
+    if subject and issuer:
+        if key:
+            raise SignatureError(f"failed to build policy: {image_reference}: {exclusive}")
+        identity = Identity(
+            question.subject, question.subject_regexp, question.issuer, question.issuer_regexp
+        )
+        with within(f"failed to build policy: {image_reference}"):
+            check_identity(identity)
+    material = f"failed to get trusted material: {image_reference}"
+    if key and (subject or issuer):
+        raise SignatureError(f"{material}: {exclusive}")
+    signer = _signer(question, material, keys) if key else None
+    alone = key and question.ignores_log and question.ignores_sct
+    trusted = _NO_TRUST if alone else trust()
+    checks = BundlePolicy(
+        trusted, _clock(question), signer, identity, logged=not question.ignores_log
+    )
     digest = resolved.document.digest
     holding = [statement for bundle, statement in statements if _holds(bundle, digest, checks)]
     if not holding:
@@ -169,34 +190,6 @@ def _decoded(statement: Body) -> Body:
         "predicate": statement.get("predicate"),
         "type": kind,
     }
-
-
-def _checks(
-    question: VerificationRequest, trust: Callable[[], Trust], keys: KeySource
-) -> BundlePolicy:
-    """Return the policy that Kyverno builds of an attestor's fields."""
-    image, key = question.image, question.key
-    subject = bool(question.subject or question.subject_regexp)
-    issuer = bool(question.issuer or question.issuer_regexp)
-    exclusive = "static key and certificate identity are mutually exclusive"
-    identity = None
-    if subject and issuer:
-        if key:
-            raise SignatureError(f"failed to build policy: {image}: {exclusive}")
-        identity = Identity(
-            question.subject, question.subject_regexp, question.issuer, question.issuer_regexp
-        )
-        with within(f"failed to build policy: {image}"):
-            check_identity(identity)
-    material = f"failed to get trusted material: {image}"
-    if key and (subject or issuer):
-        raise SignatureError(f"{material}: {exclusive}")
-    signer = _signer(question, material, keys) if key else None
-    alone = key and question.ignores_log and question.ignores_sct
-    trusted = _NO_TRUST if alone else trust()
-    return BundlePolicy(
-        trusted, _clock(question), signer, identity, logged=not question.ignores_log
-    )
 
 
 def _clock(question: VerificationRequest) -> Clock:

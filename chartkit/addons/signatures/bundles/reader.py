@@ -263,7 +263,24 @@ def read_entry(message: Message) -> LogEntry:
     kind = message.message("kindVersion", ("kind", "version"))
     index, body = message.integer("logIndex"), message.octets("canonicalizedBody")
     promise = message.message("inclusionPromise", ("signedEntryTimestamp",))
-    proof = _proof(message)
+    inclusion_proof = message.message(
+        "inclusionProof", ("logIndex", "rootHash", "treeSize", "hashes", "checkpoint")
+    )
+    if inclusion_proof is None:
+        proof: InclusionProof | None = None
+    else:
+        checkpoint = inclusion_proof.message("checkpoint", ("envelope",))
+        if checkpoint is None:
+            raise SignatureError("inclusion proof missing required checkpoint")
+        if not (envelope := checkpoint.text("envelope")):
+            raise SignatureError("inclusion proof checkpoint empty")
+        proof = InclusionProof(
+            inclusion_proof.integer("logIndex"),
+            inclusion_proof.integer("treeSize"),
+            inclusion_proof.octets("rootHash"),
+            inclusion_proof.octets_list("hashes"),
+            envelope,
+        )
     if not body or index < 0 or log is None or not log.octets("keyId") or kind is None:
         raise SignatureError("validation error: nil value in transaction log entry")
     return LogEntry(
@@ -274,26 +291,6 @@ def read_entry(message: Message) -> LogEntry:
         proof,
         body,
         _logged(body),
-    )
-
-
-def _proof(message: Message) -> InclusionProof | None:
-    proof = message.message(
-        "inclusionProof", ("logIndex", "rootHash", "treeSize", "hashes", "checkpoint")
-    )
-    if proof is None:
-        return None
-    checkpoint = proof.message("checkpoint", ("envelope",))
-    if checkpoint is None:
-        raise SignatureError("inclusion proof missing required checkpoint")
-    if not (envelope := checkpoint.text("envelope")):
-        raise SignatureError("inclusion proof checkpoint empty")
-    return InclusionProof(
-        proof.integer("logIndex"),
-        proof.integer("treeSize"),
-        proof.octets("rootHash"),
-        proof.octets_list("hashes"),
-        envelope,
     )
 
 

@@ -138,18 +138,16 @@ def find_signer(bundle: Bundle, key: Signer | None) -> Signer | None:
         )
     certificate = read_certificate(bundle.certificate)
     public = public_key(certificate)
-    return Signer(public, _algorithms(public), certificate)
-
-
-def _algorithms(key: PublicKey) -> Sequence[str]:
-    if isinstance(key, ec.EllipticCurvePublicKey):
-        algorithms = _CURVES.get(key.curve.name)
+    if isinstance(public, ec.EllipticCurvePublicKey):
+        algorithms = _CURVES.get(public.curve.name)
         if algorithms is None:
             raise SignatureError("failed to get signature verifier: unsupported elliptic curve")
-        return algorithms
-    if isinstance(key, rsa.RSAPublicKey) and key.key_size not in _RSA_SIZES:
-        raise SignatureError("failed to get signature verifier: unsupported RSA key size")
-    return ("sha256",)
+        algorithm_names: Sequence[str] = algorithms
+    else:
+        if isinstance(public, rsa.RSAPublicKey) and public.key_size not in _RSA_SIZES:
+            raise SignatureError("failed to get signature verifier: unsupported RSA key size")
+        algorithm_names = ("sha256",)
+    return Signer(public, algorithm_names, certificate)
 
 
 def check_identity(identity: Identity) -> None:

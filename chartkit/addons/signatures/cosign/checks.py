@@ -318,7 +318,22 @@ def logged_at(layer: SignedLayer, checks: CheckOptions) -> datetime | None:
     except (ValueError, OverflowError, OSError):
         raise SignatureError("the entry's time is invalid") from None
     with within("" if checks.trust is None else "verifying bundle with trusted root: ", ""):
-        log = _log(promise.log, checks, at)
+        try:
+            identifier = bytes.fromhex(promise.log)
+        except ValueError:
+            identifier = b""
+        missing = "rekor log public key not found for payload"
+        if checks.trust is None:
+            if identifier not in checks.logs:
+                raise SignatureError(f"verifying bundle: {missing}")
+            log: Log = checks.logs[identifier]
+        else:
+            transparency_log = checks.trust.logs.get(identifier)
+            if transparency_log is None:
+                raise SignatureError(missing)
+            if not transparency_log.is_valid(at):
+                raise SignatureError("rekor log public key not valid at payload integrated time")
+            log = transparency_log
         verify_promise(
             body=from_base64(str(promise.body)),
             integrated_time=promise.at,
@@ -328,24 +343,6 @@ def logged_at(layer: SignedLayer, checks: CheckOptions) -> datetime | None:
             key=log.key,
         )
     return at
-
-
-def _log(name: str, checks: CheckOptions, at: datetime) -> Log:
-    try:
-        identifier = bytes.fromhex(name)
-    except ValueError:
-        identifier = b""
-    missing = "rekor log public key not found for payload"
-    if checks.trust is None:
-        if identifier not in checks.logs:
-            raise SignatureError(f"verifying bundle: {missing}")
-        return checks.logs[identifier]
-    log = checks.trust.logs.get(identifier)
-    if log is None:
-        raise SignatureError(missing)
-    if not log.is_valid(at):
-        raise SignatureError("rekor log public key not valid at payload integrated time")
-    return log
 
 
 def _signer_pem(layer: SignedLayer, checks: CheckOptions) -> str:

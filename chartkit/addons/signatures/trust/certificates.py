@@ -95,7 +95,13 @@ def read_certificates(text: str) -> list[x509.Certificate]:
 def read_certificate(content: bytes) -> x509.Certificate:
     """Return a certificate in DER; raises SignatureError."""
     try:
-        certificate = _loaded(content)
+        # What is odd about a certificate is not told on standard error.
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", CryptographyDeprecationWarning)
+            loaded_certificate = x509.load_der_x509_certificate(content)
+            if loaded_certificate.serial_number < 0:
+                raise ValueError("negative serial number")
+        certificate = loaded_certificate
         public_key(certificate)
         _ = certificate.extensions, certificate.subject, certificate.issuer
         _ = certificate.not_valid_before_utc, certificate.not_valid_after_utc
@@ -105,16 +111,6 @@ def read_certificate(content: bytes) -> x509.Certificate:
     for kind, name in _NEVER_CRITICAL.items():
         if kind in critical:
             raise SignatureError(f"x509: {name} incorrectly marked critical")
-    return certificate
-
-
-def _loaded(content: bytes) -> x509.Certificate:
-    # What is odd about a certificate is not told on standard error.
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", CryptographyDeprecationWarning)
-        certificate = x509.load_der_x509_certificate(content)
-        if certificate.serial_number < 0:
-            raise ValueError("negative serial number")
     return certificate
 
 

@@ -290,7 +290,23 @@ class Visitor:
     def _comprehension(self, expr: ast.Comprehension) -> Type:
         over = self.visit(expr.iter_range)
         accumulated = self.visit(expr.accu_init)
-        first, second = self._element_types(expr, self.variables.resolve(over))
+        # The types of one or two variables that run over a list or a map
+        type_over = self.variables.resolve(over)
+        if type_over.kind is TypeKind.LIST:
+            element = type_over.parameters[0]
+            first, second = (INT, element) if expr.iter_var2 else (element, element)
+        elif type_over.kind is TypeKind.MAP:
+            first, second = type_over.parameters[0], type_over.parameters[1]
+        elif type_over.kind in _UNKNOWN_RANGES:
+            self.variables.assign(DYN, type_over)
+            first, second = DYN, DYN
+        else:
+            self._complain(
+                expr.iter_range.offset,
+                f"expression of type '{format_type(type_over)}' cannot be range of a comprehension "
+                "(must be list, map, or dynamic)",
+            )
+            first, second = ERROR, ERROR
         self._scopes.enter({expr.accu_var: accumulated})
         names = {expr.iter_var: first}
         if expr.iter_var2:
@@ -302,23 +318,6 @@ class Visitor:
         type_ = self.visit(expr.result)
         self._scopes.leave()
         return self.variables.resolve(type_)
-
-    def _element_types(self, expr: ast.Comprehension, over: Type) -> tuple[Type, Type]:
-        """The types of one or two variables that run over a list or a map."""
-        if over.kind is TypeKind.LIST:
-            element = over.parameters[0]
-            return (INT, element) if expr.iter_var2 else (element, element)
-        if over.kind is TypeKind.MAP:
-            return over.parameters[0], over.parameters[1]
-        if over.kind in _UNKNOWN_RANGES:
-            self.variables.assign(DYN, over)
-            return DYN, DYN
-        self._complain(
-            expr.iter_range.offset,
-            f"expression of type '{format_type(over)}' cannot be range of a comprehension "
-            "(must be list, map, or dynamic)",
-        )
-        return ERROR, ERROR
 
     def _assert(self, expr: ast.Expr, expected: Type) -> None:
         given = self.visit(expr)

@@ -168,7 +168,25 @@ def _equality(negated: bool) -> Emit:
         left, right = (writer.visit(side, scope) for side in args)
         if left.is_constant and left.constant.__class__ not in _COMPOSED:
             left, right = right, left
-        text = _equal(writer, left, right)
+        constant = right.constant
+        plain = left.document or left.kind is bool
+        if constant is None or (plain and constant.__class__ is bool):
+            writer.weight += 1
+            text = f"({left.text} is {constant!r})"
+        elif isinstance(constant, str):
+            writer.weight += ceil(len(constant) / 10) + 1
+            if left.document or left.kind is str:
+                text = f"({left.text} == {right.text})"
+            else:
+                text = f"_is({left.text}, {right.text})"
+        else:
+            writer.weight += LONG_LIST
+            # Of 0 and 1 Python would say that they are false and true.
+            large = constant.__class__ is int and 1 < abs(constant) < _EXACT_INT
+            if (large and left.document) or left.kind is right.kind is int:
+                text = f"({left.text} == {right.text})"
+            else:
+                text = f"_eq({left.text}, {right.text})"
         return Code(f"(not {text})" if negated else text, bool)
 
     return emit
@@ -176,25 +194,6 @@ def _equality(negated: bool) -> Emit:
 
 _COMPOSED = frozenset({list, dict, KeyedMap, OptionalValue})
 """The operators whose cost depends on the side of a comparison."""
-
-
-def _equal(writer: Writer, left: Code, right: Code) -> str:
-    constant = right.constant
-    plain = left.document or left.kind is bool
-    if constant is None or (plain and constant.__class__ is bool):
-        writer.weight += 1
-        return f"({left.text} is {constant!r})"
-    if isinstance(constant, str):
-        writer.weight += ceil(len(constant) / 10) + 1
-        if left.document or left.kind is str:
-            return f"({left.text} == {right.text})"
-        return f"_is({left.text}, {right.text})"
-    writer.weight += LONG_LIST
-    # Of 0 and 1 Python would say that they are false and true.
-    large = constant.__class__ is int and 1 < abs(constant) < _EXACT_INT
-    if (large and left.document) or left.kind is right.kind is int:
-        return f"({left.text} == {right.text})"
-    return f"_eq({left.text}, {right.text})"
 
 
 def _ordering(operator: str, function: str) -> Emit:

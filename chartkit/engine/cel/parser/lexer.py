@@ -90,16 +90,14 @@ def tokenize(source: str) -> tuple[list[Token], Issue | None]:
         kind = match.lastgroup or ""
         if kind != "SKIP":
             text = match.group()
-            tokens.append(Token(_kind(kind, text), text, position))
+            if kind == "OPERATOR" or (kind == IDENTIFIER and text in KEYWORDS):
+                token_kind = text
+            else:
+                token_kind = kind
+            tokens.append(Token(token_kind, text, position))
         position = match.end()
     tokens.append(Token(EOF, EOF, end))
     return tokens, None
-
-
-def _kind(group: str, text: str) -> str:
-    if group == "OPERATOR" or (group == IDENTIFIER and text in KEYWORDS):
-        return text
-    return group
 
 
 _SIMPLE = dict(zip("abfnrtv\\'\"`?", "\a\b\f\n\r\t\v\\'\"`?", strict=True))

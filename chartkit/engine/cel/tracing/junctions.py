@@ -98,7 +98,11 @@ class _Reads:
                 if path:
                     self._add(path, is_condition)
                 elif path is None and not is_condition:
-                    inner = _decisive(inner)
+                    # The causes of a value without a path: the conditions' if they alone decided.
+                    if isinstance(inner, Guard):
+                        inner = inner.causes
+                    elif inner.__class__ is tuple and Guard in map(type, inner):
+                        inner = inner if _speaks(inner) else _opened(inner)
                 if inner:
                     waiting.append((inner, is_condition))
             elif isinstance(part, Read):
@@ -113,15 +117,6 @@ class _Reads:
         reads = self.conditions if is_condition else self.direct
         if path:
             reads[path] = reads.get(path, True) and presence
-
-
-def _decisive(causes: Causes) -> Causes:
-    """The causes of a value without a path: the conditions' if they alone decided."""
-    if isinstance(causes, Guard):
-        return causes.causes
-    if causes.__class__ is tuple and Guard in map(type, causes):
-        return causes if _speaks(causes) else _opened(causes)
-    return causes
 
 
 def _parts(causes: Causes) -> Sequence[Causes]:

@@ -12,7 +12,6 @@ from chartkit.engine.cel_policies.admission import (
     SKIPPED,
     AdmissionValidation,
     Binding,
-    Denial,
     Expression,
     bindings_of,
 )
@@ -122,20 +121,19 @@ class ValidatingAdmissionEvaluator(BoundEvaluator):
         result: RuleResult | None = None
         try:
             for params in self.params(admission.world, attributes.namespace):
-                result = self._answer(self._validation.decide(scope, params))
+                decision = self._validation.decide(scope, params)
+                if decision is None:
+                    result = self._passed
+                elif decision is SKIPPED:
+                    result = self._skipped
+                else:
+                    status = Status.ERROR if decision.is_error else Status.FAIL
+                    result = self.result_of_binding(status, decision.message, decision.fields)
                 if result.status in (Status.FAIL, Status.ERROR):
                     break
         except EvaluationError as error:
             return self.result_of_binding(Status.ERROR, error.message)
         return result
-
-    def _answer(self, decision: Denial | None) -> RuleResult:
-        if decision is None:
-            return self._passed
-        if decision is SKIPPED:
-            return self._skipped
-        status = Status.ERROR if decision.is_error else Status.FAIL
-        return self.result_of_binding(status, decision.message, decision.fields)
 
 
 def _compiled(policy: CelPolicy) -> AdmissionValidation:

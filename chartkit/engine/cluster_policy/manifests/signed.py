@@ -139,31 +139,28 @@ def _manifests(content: bytes) -> Iterator[Json]:
         raise EvaluationError(
             f"{_NOT_READ}gzip.NewReader() failed while decompressing tar gz: {short}"
         )
-    for name, file in sorted(_archived(_unzipped(content)).items()):
+    archive_content = _unzipped(content)
+    import tarfile
+
+    files: dict[str, bytes] = {}
+    try:
+        with tarfile.open(fileobj=io.BytesIO(archive_content), mode="r:") as archive:
+            for member in archive:
+                archive_file = archive.extractfile(member) if member.isreg() else None
+                if archive_file is not None and not member.name.startswith(".."):
+                    files[member.name] = archive_file.read()
+                if len(files) > _MOST_FILES:
+                    raise EvaluationError(f"{_NOT_READ}more than {_MOST_FILES} files")
+    except (tarfile.TarError, OSError, EOFError, ValueError) as error:
+        text = f"tarReader.Next() failed while decompressing tar gz: {error}"
+        raise EvaluationError(_NOT_READ + text) from error
+    for name, file in sorted(files.items()):
         if name.endswith((".yaml", ".yml")):
             yield from _documents(file)
 
 
 _HEADER: Final = 10
 """Bytes of a gzip header."""
-
-
-def _archived(content: bytes) -> Mapping[str, bytes]:
-    import tarfile
-
-    files: dict[str, bytes] = {}
-    try:
-        with tarfile.open(fileobj=io.BytesIO(content), mode="r:") as archive:
-            for member in archive:
-                file = archive.extractfile(member) if member.isreg() else None
-                if file is not None and not member.name.startswith(".."):
-                    files[member.name] = file.read()
-                if len(files) > _MOST_FILES:
-                    raise EvaluationError(f"{_NOT_READ}more than {_MOST_FILES} files")
-    except (tarfile.TarError, OSError, EOFError, ValueError) as error:
-        text = f"tarReader.Next() failed while decompressing tar gz: {error}"
-        raise EvaluationError(_NOT_READ + text) from error
-    return files
 
 
 def _documents(content: bytes) -> Sequence[Json]:

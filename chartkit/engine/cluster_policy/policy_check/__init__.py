@@ -257,7 +257,14 @@ def policy_fault(policy: Policy, cluster_wide: IsClusterWide = nothing_cluster_w
             return fault
     if faults := spec_faults(policy, cluster_wide):
         return faults[0] if len(faults) == 1 else f"[{', '.join(faults)}]"
-    fault = _overrides_fault(policy) or _processing_fault(policy) or _kinds_fault(policy, rules)
+    has_overrides = any(rule.validate.failure_action_overrides for rule in policy.rules)
+    if policy.namespace or not (has_overrides or policy.failure_action_overrides):
+        override_problem: str | None = None
+    else:
+        from chartkit.engine.cluster_policy.policy_check.conflicts import overrides_fault
+
+        override_problem = overrides_fault(policy)
+    fault = override_problem or _processing_fault(policy) or _kinds_fault(policy, rules)
     if fault:
         return fault
     for index, rule in enumerate(rules):
@@ -275,15 +282,6 @@ def _may_have_variables(policy: Policy, rules: Sequence[Rule]) -> bool:
     """Report whether a policy may use variables, or users, which only admissions have."""
     has_users = any(block.has_user for rule in rules for _, block in rule.filters())
     return has_users or any(rule.mutate for rule in rules) or may_vary(policy.resource.body)
-
-
-def _overrides_fault(policy: Policy) -> str | None:
-    has_overrides = any(rule.validate.failure_action_overrides for rule in policy.rules)
-    if policy.namespace or not (has_overrides or policy.failure_action_overrides):
-        return None
-    from chartkit.engine.cluster_policy.policy_check.conflicts import overrides_fault
-
-    return overrides_fault(policy)
 
 
 def _kinds_fault(policy: Policy, rules: Sequence[Rule]) -> str | None:

@@ -262,7 +262,18 @@ def pattern_fault(
     """Return the path of the first unknown anchor, and Kyverno's message about it."""
     if isinstance(pattern, dict):
         for key, value in pattern.items():
-            if fault := _key_fault(key, value, known):
+            anchor = parse_anchor(key)
+            if anchor is None:
+                key_fault: str | None = None
+            elif anchor.kind not in known:
+                key_fault = f"unsupported anchor {key}"
+            elif anchor.kind is AnchorKind.EXISTENCE and not isinstance(value, list):
+                key_fault = "existence anchor should have value of type list"
+            elif anchor.kind is AnchorKind.EXISTENCE and not value:
+                key_fault = "existence anchor: should have at least one value"
+            else:
+                key_fault = None
+            if fault := key_fault:
                 return f"{path}/{key}", fault
             if below := pattern_fault(value, f"{path}/{key}", known):
                 return below
@@ -270,19 +281,6 @@ def pattern_fault(
         for index, value in enumerate(pattern):
             if below := pattern_fault(value, f"{path}{index}/", known):
                 return below
-    return None
-
-
-def _key_fault(key: str, value: Json, kinds: Collection[AnchorKind]) -> str | None:
-    anchor = parse_anchor(key)
-    if anchor is None:
-        return None
-    if anchor.kind not in kinds:
-        return f"unsupported anchor {key}"
-    if anchor.kind is AnchorKind.EXISTENCE and not isinstance(value, list):
-        return "existence anchor should have value of type list"
-    if anchor.kind is AnchorKind.EXISTENCE and not value:
-        return "existence anchor: should have at least one value"
     return None
 
 

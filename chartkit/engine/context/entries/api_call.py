@@ -63,10 +63,19 @@ def call_service(name: str, body: Body, services: ServiceSource, tries: int = 1)
             f"failed to build HTTP request for APICall {name}: "
             f"invalid request type {method} for APICall {name}"
         )
+    headers = service.get("headers")
+    if not isinstance(headers, list):
+        header_values: tuple[tuple[str, str], ...] = ()
+    else:
+        header_values = tuple(
+            (str(item.get("key")), str(item.get("value", "")))
+            for item in headers
+            if isinstance(item, dict)
+        )
     built = ServiceCall(
         method,
         service.get("url") or "",
-        _headers(service.get("headers")),
+        header_values,
         posted(request_data(body.get("data"))) if method == "POST" else None,
         authorities,
     )
@@ -100,16 +109,6 @@ def request_data(data: Json) -> Body:
     if not isinstance(data, list):
         return {}
     return {str(item.get("key")): item.get("value") for item in data if isinstance(item, dict)}
-
-
-def _headers(headers: Json) -> tuple[tuple[str, str], ...]:
-    if not isinstance(headers, list):
-        return ()
-    return tuple(
-        (str(item.get("key")), str(item.get("value", "")))
-        for item in headers
-        if isinstance(item, dict)
-    )
 
 
 def _cleaned(path: str) -> str:

@@ -51,7 +51,11 @@ def find_variables(text: str) -> Sequence[Variable]:
     """
     variables = []
     for match in VARIABLE.finditer(text):
-        query, shallow = _query(match[2])
+        inner_query = match[2].replace("{{", "").replace("}}", "").strip(_SPACE)
+        if inner_query.startswith("-"):
+            query, shallow = inner_query[1:].strip(_SPACE), True
+        else:
+            query, shallow = inner_query, False
         if match[1] > "\x7f":
             # Kyverno leaves out one byte before the braces: the rest of the character spoils it.
             query = f"\ufffd{query}"
@@ -62,13 +66,6 @@ def find_variables(text: str) -> Sequence[Variable]:
 def unescape(text: str) -> str:
     """The text with `\\{{` as `{{`."""
     return text.replace(ESCAPED, OPEN)
-
-
-def _query(braced: str) -> tuple[str, bool]:
-    query = braced.replace("{{", "").replace("}}", "").strip(_SPACE)
-    if query.startswith("-"):
-        return query[1:].strip(_SPACE), True
-    return query, False
 
 
 def is_whole(variables: Sequence[Variable], text: str) -> bool:
@@ -169,7 +166,19 @@ def _resolve_text(text: str, path: str, document: Json) -> str:
         prefix, reference = ("", matched) if matched.startswith("$(") else (matched[0], matched[1:])
         fault = f"failed to resolve {reference} at path {path}: "
         with Reraise(fault, UnresolvedReferenceError, UnresolvedReferenceError):
-            value = _value_of(reference, path, document)
+            target = reference.strip("$()")
+            operator = _operator(target)
+            target = target[len(operator) :]
+            if not target:
+                raise UnresolvedReferenceError("expected path, found empty reference")
+            if not target.startswith("/"):
+                target = posixpath.normpath(posixpath.join(path, target))
+            variable_value = _find(document, "", target)
+            variable_value = None if variable_value is _MISSING else variable_value
+            if not operator:
+                value: Json = variable_value
+            else:
+                value = operator + _as_text(variable_value, operator)
         if value is None:
             raise UnresolvedReferenceError(
                 f"got nil resolved variable {reference} at path {path}: <nil>"
@@ -182,21 +191,6 @@ def _resolve_text(text: str, path: str, document: Json) -> str:
     for escaped in _ESCAPED.findall(text):
         text = text.replace(escaped, escaped[1:])
     return text
-
-
-def _value_of(reference: str, path: str, document: Json) -> Json:
-    target = reference.strip("$()")
-    operator = _operator(target)
-    target = target[len(operator) :]
-    if not target:
-        raise UnresolvedReferenceError("expected path, found empty reference")
-    if not target.startswith("/"):
-        target = posixpath.normpath(posixpath.join(path, target))
-    value = _find(document, "", target)
-    value = None if value is _MISSING else value
-    if not operator:
-        return value
-    return operator + _as_text(value, operator)
 
 
 def _operator(text: str) -> str:

@@ -42,19 +42,17 @@ def round_decimals(number: float, decimals: int) -> float:
         shift = 10.0**decimals
     except OverflowError:
         shift = math.inf
-    rounded = _rounded(number * shift)
+    rounded_number = number * shift
+    if not math.isfinite(rounded_number):
+        rounded = rounded_number
+    else:
+        whole = math.trunc(rounded_number)
+        if abs(rounded_number - whole) >= 0.5:
+            whole += 1 if rounded_number > 0 else -1
+        rounded = math.copysign(float(whole), rounded_number)
     if shift:
         return rounded / shift
     return math.nan if not rounded or math.isnan(rounded) else math.copysign(math.inf, rounded)
-
-
-def _rounded(number: float) -> float:
-    if not math.isfinite(number):
-        return number
-    whole = math.trunc(number)
-    if abs(number - whole) >= 0.5:
-        whole += 1 if number > 0 else -1
-    return math.copysign(float(whole), number)
 
 
 MATH: Final = Library("kyverno.math", (round_decimals,))

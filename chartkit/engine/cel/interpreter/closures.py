@@ -216,27 +216,7 @@ class Planner:
         if expr.id in self._folded.memberships:
             members = self._folded.constants[arguments[1].id]
             return _membership(self.plan(arguments[0], scope), members)
-        # The step of a macro that extends its own list or map
-        if not arguments or not isinstance(arguments[0], ast.Ident):
-            in_place: Step | None = None
-        else:
-            local = scope.get(arguments[0].name)
-            if local is None or not local.fresh:
-                in_place = None
-            elif function == "_+_" and isinstance(arguments[1], ast.ListLiteral):
-                if arguments[1].optional_indices:
-                    in_place = None
-                else:
-                    elements = [self.plan(element, scope) for element in arguments[1].elements]
-                    in_place = comprehension.appended(local.read, tuple(elements))
-            elif function == "cel.@mapInsert":
-                more = [self.plan(argument, scope) for argument in arguments[1:]]
-                if len(more) == 1:
-                    in_place = comprehension.merged(local.read, more[0])
-                else:
-                    in_place = comprehension.inserted(local.read, *more)
-            else:
-                in_place = None
+        in_place = self._in_place(function, arguments, scope)
         if in_place is not None:
             return in_place
         steps = tuple([self.plan(argument, scope) for argument in arguments])
@@ -252,6 +232,27 @@ class Planner:
         if function == "@in":
             return membership(dispatch, steps[0], steps[1], certain=len(ids) == 1)
         return call(dispatch, steps, certain=len(ids) == 1)
+
+    def _in_place(
+        self, function: str, arguments: tuple[ast.Expr, ...], scope: Scope
+    ) -> Step | None:
+        """The step of a macro that extends its own list or map."""
+        if not arguments or not isinstance(arguments[0], ast.Ident):
+            return None
+        local = scope.get(arguments[0].name)
+        if local is None or not local.fresh:
+            return None
+        if function == "_+_" and isinstance(arguments[1], ast.ListLiteral):
+            if arguments[1].optional_indices:
+                return None
+            elements = [self.plan(element, scope) for element in arguments[1].elements]
+            return comprehension.appended(local.read, tuple(elements))
+        if function == "cel.@mapInsert":
+            more = [self.plan(argument, scope) for argument in arguments[1:]]
+            if len(more) == 1:
+                return comprehension.merged(local.read, more[0])
+            return comprehension.inserted(local.read, *more)
+        return None
 
     def list_literal(self, expr: ast.ListLiteral, scope: Scope) -> Step:
         """`[…]`."""

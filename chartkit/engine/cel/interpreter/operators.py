@@ -9,8 +9,8 @@ from typing import Final
 
 from chartkit.engine.cel.ast import INDEXING, Call, Expr, Literal, Select
 from chartkit.engine.cel.interpreter.dispatch import UNIT_WHEN_OPEN, Dispatch, dispatch_for
+from chartkit.engine.cel.interpreter.fragments import Code, Scope, Unsupported, Writer
 from chartkit.engine.cel.interpreter.frame import CALL_WORK
-from chartkit.engine.cel.interpreter.program import Code, Scope, Unsupported, Writer
 from chartkit.engine.cel.interpreter.runtime import (
     LONG,
     LONG_LIST,

@@ -21,6 +21,7 @@ from chartkit.addons.migrate.charts.forms import (
     with_forms,
 )
 from chartkit.addons.migrate.charts.proof import Agree, ChartProof, ValuesCase, cases
+from chartkit.addons.migrate.charts.template import DOCUMENT
 from chartkit.documents.reader import parse_yaml
 from chartkit.errors import ChartkitError, InputError
 from chartkit.helm.model import Target
@@ -88,10 +89,14 @@ def migrate_chart(
     named = named_templates([*_of_dependencies(folder), *sources.values()], prefix, _values(folder))
     forms: dict[Path, list[NewForm]] = {}
     left: list[tuple[Location, str]] = []
+    present: set[Path] = set()
     for file, text in sources.items():
         if file.suffix == ".tpl":
             continue
-        for form in new_forms(text, named):
+        placed = new_forms(text, named)
+        if not placed and DOCUMENT.search(text):
+            present.add(file)
+        for form in placed:
             if isinstance(form, LeftPolicy):
                 left.append((Location(str(file), form.line), form.reason))
             else:
@@ -114,7 +119,7 @@ def migrate_chart(
         file: [reason for form in made for reason in form.refused] for file, made in forms.items()
     }
     left.sort(key=lambda row: (row[0].file, row[0].line))
-    return ChartMigration(texts if forms else {}, frozenset(forms), left, refused)
+    return ChartMigration(texts if forms else {}, frozenset(forms) | present, left, refused)
 
 
 def _of_dependencies(folder: Path) -> Iterator[str]:

@@ -10,14 +10,7 @@ from typing import Final
 
 from chartkit.addons.migrate.charts.rendering import MARK, Mark
 from chartkit.addons.migrate.charts.template import NotPlacedError, argument, show, show_argument
-from chartkit.addons.migrate.charts.variants import (
-    ANY,
-    LISTS,
-    MORE,
-    NO_NUMBER,
-    WILDCARDS,
-    Variants,
-)
+from chartkit.addons.migrate.charts.variants import ANY, LISTS, MORE, WILDCARDS, Variants
 from chartkit.helm.syntax import Term
 from chartkit.model import Json
 
@@ -124,8 +117,8 @@ class TemplateCode:
 
     def _require_number(self, match: re.Match[str]) -> None:
         """Refuse values that are no numbers where a pattern reads them as such."""
-        if int(match[1]) in self.variants.template.ordered:
-            self.variants.refuse(self.mark(match), NO_NUMBER, "characters that no number has")
+        if refused := self.variants.template.ordered.get(int(match[1])):
+            self.variants.refuse(self.mark(match), *refused)
 
     def _list(self, match: re.Match[str]) -> str:
         parts = self.variants.lists[int(match[1])]

@@ -79,6 +79,8 @@ NUMBER: Final = re.compile(r"707(\d{3})(\d)70707")
 _DURATION: Final = "7{:03}{}7h"
 DURATION: Final = re.compile(r"\b7(\d{3})(\d)7h\b")
 """The mark of a value that a condition compares with a duration."""
+NO_NUMBER: Final = "^[^-+.0-9]|[^-+.0-9a-zA-Z]", "characters that no number has"
+NO_DURATION: Final = "^[^-+.0-9]|[^.0-9hmnsu]", "characters that no duration has"
 _TIME: Final = re.compile(r"(?:\d+(?:\.\d+)?(?:h|m|s|ms))+")
 _EXCLUDED: Final = "chartkitexclude{:03}"
 EXCLUDED: Final = re.compile(r"chartkitexclude(\d{3})")
@@ -104,8 +106,8 @@ class PolicyTemplate:
     lists of values, with the variables of their loops; items: decisions about the items of a list,
     with the list; lines: by condition, that in the template; specimens: what the marks replace in
     fields that take no text, by their key; switches: values that are true or false; ordered,
-    quoted: the numbers of marks for numbers, and of marks in quotes; suffixes: what marks end
-    with, by number.
+    quoted: the numbers of marks for numbers and durations, with the characters that these do not
+    have, and of marks in quotes; suffixes: what marks end with, by number.
     """
 
     nodes: Sequence[Node]
@@ -120,7 +122,7 @@ class PolicyTemplate:
     lines: dict[str, int] = field(default_factory=dict)
     specimens: dict[str, Term] = field(default_factory=dict)
     switches: dict[str, Term] = field(default_factory=dict)
-    ordered: set[int] = field(default_factory=set)
+    ordered: dict[int, tuple[str, str]] = field(default_factory=dict)
     quoted: set[int] = field(default_factory=set)
     suffixes: dict[int, str] = field(default_factory=dict)
 
@@ -332,7 +334,9 @@ class _Run:
                 raise NotPlacedError("operations from values have no form in CEL", self._line)
             case Call("toJson", (value,)) if self._key() in _TEXT_LISTS:
                 return f"[{', '.join(self._items(value))}]"
-            case Call("quote", (value,)):
+            case Call("quote", (value,)) | Call("toJson", (value,)) if (
+                term.name == "quote" or isinstance(self._sample(value), str)
+            ):
                 text = self._output(value, scope)
                 self._policy.quoted.update(int(number) for number, _ in MARK.findall(text))
                 return f'"{text}"'
@@ -438,10 +442,11 @@ class _Run:
         before = "".join(self._parts[-1:])
         sample = self._sample(mark.term)
         if _BEHIND_SIGN.search(before) or type(sample) in (int, float):
-            self._policy.ordered.add(number)
+            self._policy.ordered[number] = NO_NUMBER
             return _NUMBER.format(number, index) + self._policy.suffixes.get(number, "")
         compared = "".join(self._parts).rpartition("key:")[2] if self._key() == "value" else ""
         if "time_" in compared and isinstance(sample, str) and _TIME.fullmatch(sample):
+            self._policy.ordered[number] = NO_DURATION
             return _DURATION.format(number, index)
         if _BEHIND_QUOTE.search(before):
             self._policy.quoted.add(number)

@@ -12,7 +12,7 @@ from chartkit.engine.kubernetes.kinds import KYVERNO_GROUP
 from chartkit.errors import ChartkitError
 from chartkit.helm.syntax import CLOSE, OPEN, Action, Call, Inner, Literal, Path, Term, read_action
 
-_DOCUMENT: Final = re.compile(
+DOCUMENT: Final = re.compile(
     rf"^apiVersion:[ \t]*[\"']?{re.escape(KYVERNO_GROUP)}/\S+[ \t]*(?:#.*)?$", re.MULTILINE
 )
 _KIND: Final = re.compile(
@@ -170,7 +170,7 @@ def regions(text: str) -> list[Region]:
     """Return the policies of kyverno.io that a template holds, in order; raise NotPlacedError."""
     read = list(actions(text))
     found = []
-    for match in _DOCUMENT.finditer(text):
+    for match in DOCUMENT.finditer(text):
         line = text.count("\n", 0, match.start()) + 1
         if any(action.start < match.start() < action.end for action in read):
             continue

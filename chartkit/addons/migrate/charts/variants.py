@@ -47,7 +47,6 @@ _NAME: Final = "chartkitname"
 _MOST: Final = 400
 WILDCARDS: Final = "wildcards"
 ANY: Final = "[*?]"
-NO_NUMBER: Final = "^[^-+.0-9]|[^-+.0-9a-zA-Z]"
 _PLAIN: Final = re.compile(
     r"(^ *(?:- )*(?:[\w./-]+: )?)ck-mark(\d{3})x\dxxx(?:[*&]z)?$", re.MULTILINE
 )

@@ -7,6 +7,7 @@ import pytest
 
 from chartkit.addons.migrate.charts.proof import render
 from chartkit.errors import RenderError
+from chartkit.model import Location
 from tests.addons.migrate.charts.small import (
     TARGET,
     VALUES,
@@ -64,6 +65,7 @@ def test_a_chart_with_both_forms_stays_as_it_is(tmp_path: Path) -> None:
     again = migrated(chart, write=False)
     assert not again.texts
     assert not again.left
+    assert again.has(Location(str(chart / "templates" / "p.yaml")))
 
 
 def test_lists_of_values_become_lists_in_cel(tmp_path: Path) -> None:
@@ -547,3 +549,21 @@ def test_a_duration_is_compared_as_one(tmp_path: Path) -> None:
     assert not migrated(chart).left
     (new,) = new_policies(chart, age="30m")
     assert new["spec"]["conditions"][0]["expression"].endswith('> duration("30m")')
+    with pytest.raises(RenderError, match="age has characters that no duration has"):
+        new_policies(chart, age="a day")
+
+
+@pytest.mark.parametrize(
+    ("function", "message"),
+    [
+        ("quote", 'it\'s "\\{{ x }}"\n'),
+        ("toJson", 'it\'s "\\{{ x }}"\n'),
+        ("squote", 'a "\\{{ x }}"'),
+    ],
+)
+def test_a_message_is_in_quotes_once(tmp_path: Path, function: str, message: str) -> None:
+    text = policy(rule(HOST_PID)).replace("not allowed", f"{{{{ .Values.text | {function} }}}}")
+    chart = write_chart(tmp_path / "c", {"p.yaml": text}, f"{VALUES}text: refused\n")
+    assert not migrated(chart).left
+    (new,) = new_policies(chart, text=message)
+    assert new["spec"]["validations"][0]["message"] == message

@@ -49,6 +49,7 @@ _FEW: Final = 8
 _TOGETHER: Final = 30
 """So many changes of one learned request come before a better one is looked for."""
 _DEFAULTED: Final = frozenset(("limits", "requests"))
+"""An API server sets requests where limits are set: as written, each may be there alone."""
 _AS_WRITTEN: Final = 4
 """Of so many requests one is also made without an API server's defaults."""
 _CONTROLLED: Final = 2
@@ -57,8 +58,6 @@ _FUTILE: Final = 400
 """So many requests by chance without a new outcome end a proof."""
 _CHANGES: Final = 6
 """The most places that a request by chance changes."""
-
-
 _OBJECTS: Final = ("object", "oldObject")
 _CHANGES_OF_STORED: Final = ("UPDATE", "DELETE")
 """Operations on existing objects, which only an API server reports."""
@@ -160,7 +159,6 @@ class Cases:
             return
         stored = as_sent(case, self._contents)
         changes = case.document.get("operation") in _CHANGES_OF_STORED
-        # Where a limit is set, an API server sets the request: as written, each is there alone.
         raw = raw or any(not _DEFAULTED.isdisjoint(path) for path, _ in case.tries[-1:])
         if stored is case or (raw and not changes):
             yield case

@@ -230,7 +230,10 @@ def _objects(document: Document) -> Iterator[Resource]:
         if not _is_named(body, key):
             hint = "every Kubernetes object names its apiVersion and kind"
             raise InputError(f"has no '{key}'", document.locate(key), hint)
-    yield from _opened(document, body, ())
+    if body["kind"].endswith(_LIST_SUFFIX):
+        yield from _opened(document, body, ())
+    else:
+        yield Resource(body, document.location)
 
 
 def _opened(document: Document, body: Body, path: tuple[str | int, ...]) -> Iterator[Resource]:

@@ -185,6 +185,7 @@ FILES = {
     "flux/application.yaml": APPLICATION,
     "open/values.yaml": "backgroundController: [\n",
     "ci.yaml": "on: push\n",
+    "shop/list.yaml": "apiVersion: v1\nkind: List\nitems: [1]\n",
 }
 
 
@@ -208,8 +209,8 @@ def test_values_of_kyverno_in_a_folder_are_checked(folder: Path) -> None:
     assert sorted(wrong) == [
         "deploy/env/kyverno-prd.yaml", "deploy/flux/more.yaml", "deploy/umbrella/values.yaml",
     ]  # fmt: skip
-    left = "deploy/ci.yaml, deploy/shop/values-open.yaml, deploy/shop/values.yaml, deploy/umbrella"
-    assert f"note helm: 4 files without values of Kyverno's charts: {left}" in done.out
+    left = "deploy/ci.yaml, deploy/shop/list.yaml, deploy/shop/values-open.yaml, deploy/shop/values"
+    assert f"note helm: 5 files without values of Kyverno's charts: {left}" in done.out
 
 
 def test_a_folder_without_values_is_an_error(folder: Path) -> None:

@@ -87,12 +87,13 @@ class FolderValues:
     def _add_file(self, file: Path) -> None:
         try:
             documents = read_file(file)
+            declares = self.declares(documents)
         except UNREADABLE:
             # The row comes where the file is checked.
             is_wanted = file.name.startswith("values") and _may_be_kyvernos(file)
             (self.files if is_wanted else self.others).append(file)
             return
-        if self.declares(documents) or _has_values(file, documents):
+        if declares or _has_values(file, documents):
             self.files.append(file)
         elif any(isinstance(item.body, dict) and "apiVersion" in item.body for item in documents):
             self.objects[file] = documents

@@ -440,6 +440,11 @@ def test_what_helm_warns_of_is_one_row_for_all_environments(project: Path) -> No
     (chart / "values.schema.json").write_text('{"$ref": "urn:example:a"}')
     body = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n"
     (chart / "templates" / "a.yaml").write_text(body)
-    done = chartkit(project, "render", "--workloads", "mine")
-    [head] = [head for head, line in pairwise(done.out.splitlines()) if "Helm warns: " in line]
+    (project / "apps").mkdir(exist_ok=True)
+    (project / "apps" / "main.jsonnet").write_text("{}\n")
+    done = chartkit(project, "render", "--workloads", "mine", "--workloads", "apps")
+    lines = list(pairwise(done.out.splitlines()))
+    [head] = [head for head, line in lines if "Helm warns: " in line]
     assert head.startswith("note  helm warnings (dev, qa, prd)  ")
+    [head] = [head for head, line in lines if "is Jsonnet" in line]
+    assert head.startswith("note  scan-input (dev, qa, prd)  ")

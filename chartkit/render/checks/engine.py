@@ -7,10 +7,9 @@ from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from io import StringIO
-from itertools import filterfalse
 
 from chartkit.charts.engine.chart import NAMESPACE
-from chartkit.documents.unread import UNREAD, UNREADABLE, is_unread, project_patterns, unread_at
+from chartkit.documents.unread import UNREADABLE, project_patterns, unread_at
 from chartkit.engine import (
     ENFORCE,
     Cleaner,
@@ -24,6 +23,7 @@ from chartkit.engine import (
 from chartkit.engine.kubernetes.definitions import WARNING_RULE
 from chartkit.engine.kubernetes.kinds import in_namespace, is_binding
 from chartkit.errors import InputError
+from chartkit.helm.render import WARNING_RULE as HELM_RULE
 from chartkit.helm.render import hook_moments
 from chartkit.kyverno.controllers import allows_http
 from chartkit.library.policies import LibraryPolicy
@@ -142,9 +142,9 @@ def workloads(
     for workload in subject.workloads:
         resources, notes = _objects(subject, workload)
         shown = workload.path.as_posix()
-        yield from findings(env.name, UNREAD, filter(is_unread, notes), workload.location)
-        warnings = filterfalse(is_unread, notes)
-        yield from findings(env.name, HELM_WARNINGS, warnings, workload.location)
+        for note in notes:
+            check = HELM_WARNINGS if note.rule_id == HELM_RULE else note.rule_id
+            yield from findings(env.name, check, [note], workload.location)
         what = ("workloads", shown)
         location = workload.location
         yield from _scan(subject, compiled, unsent, accepted, resources, what, location)

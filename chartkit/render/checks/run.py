@@ -56,6 +56,7 @@ from chartkit.render.model import (
     rows,
 )
 from chartkit.scan.custom_resources.definitions import read_definitions
+from chartkit.scan.ineffective import RULE as SCAN_INPUT
 from chartkit.scan.ineffective import ObjectFaults
 from chartkit.scan.inputs import is_definition
 from chartkit.scan.policies import PolicySet
@@ -205,7 +206,7 @@ def object_fields(subject: CheckTarget) -> Iterable[Row]:
 
 CHECK = "charts"
 FORMS: Final = "policy forms"
-_ALIKE: Final = frozenset((HELM_WARNINGS, OBJECT_FIELDS, POLICY_WARNINGS, UNREAD))
+_ALIKE: Final = frozenset((HELM_WARNINGS, OBJECT_FIELDS, POLICY_WARNINGS, SCAN_INPUT, UNREAD))
 """Checks whose equal rows of several environments are one."""
 _NEWER: Final = "policyType: ValidatingPolicy gives the library's policies in the newer form"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import click
 
@@ -17,6 +17,7 @@ from chartkit.cli.terminal import take_back, track
 if TYPE_CHECKING:
     from chartkit.addons.operate.adopt.model import AdoptOptions
 
+_FIRST: Final = "correct what is unread, or list it below exclude: in chartkit.yaml; then "
 _FILE = click.Path(path_type=Path)
 
 
@@ -87,6 +88,7 @@ def adopt(options: AdoptOptions, outputs: OutputOptions) -> None:
     required("migrate", "the command 'adopt'")
     from chartkit.addons.operate.adopt.run import adopt as adopted
     from chartkit.addons.operate.adopt.run import report, write
+    from chartkit.documents.unread import EXIT_CODE
 
     outputs.parsed()
     if not options.dry_run:
@@ -97,6 +99,7 @@ def adopt(options: AdoptOptions, outputs: OutputOptions) -> None:
     show(report(adoption), outputs)
     if TEXT in outputs.parsed():
         where = "" if options.folder == Path() else f" --project {shlex.quote(str(options.folder))}"
-        done = "nothing was written: --dry-run" if options.dry_run else "next: chartkit render"
-        click.echo(done + where * (not options.dry_run), err=True)
+        first = _FIRST if adoption.exit_code == EXIT_CODE else ""
+        done = f"next: {first}chartkit render{where}"
+        click.echo("nothing was written: --dry-run" if options.dry_run else done, err=True)
     raise SystemExit(adoption.exit_code)

@@ -57,7 +57,10 @@ _PROGRAMS: Final[Mapping[str, tuple[str, str]]] = {
     ".dhall": ("Dhall", "dhall-to-yaml --file FILE"),
     ".tpl": (_TEMPLATE, "helm template CHART"),
     ".gotmpl": (_TEMPLATE, "helmfile template"),
-    ".j2": (_TEMPLATE, "PROGRAM FILE"),
+    **dict.fromkeys(
+        (".erb", ".j2", ".jinja", ".jinja2", ".template", ".tftpl", ".tmpl"),
+        (_TEMPLATE, "PROGRAM FILE"),
+    ),
 }
 """Files of which programs make manifests: what they are called, and the command that does so."""
 _TEST_FILES = frozenset({"kyverno-test.yaml", "kyverno-test.yml"})
@@ -256,7 +259,8 @@ def unread_files(folder: Path, excludes: Exclusion) -> Iterator[Diagnostic]:
             path = os.path.normpath(os.path.join(here, name))
             if excludes(Path(path)):
                 continue
-            if name in HELMFILES:
+            is_part = os.path.basename(here) == "helmfile.d" and is_manifest(Path(path))
+            if is_part or name in HELMFILES:
                 hint = "helmfile template | chartkit scan -"
                 yield scan_note("the releases of Helmfile are not rendered", Location(path), hint)
             elif name[0] != "." and _makes_manifests(path):

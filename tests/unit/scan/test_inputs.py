@@ -153,6 +153,9 @@ def test_what_other_programs_make_manifests_of_is_named(tmp_path: Path) -> None:
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text("apiVersion: v1\nkind: {{ .kind }}\n", "utf-8")
     (tmp_path / "README.md.gotmpl").write_text("# {{ .name }}\n", "utf-8")
+    (tmp_path / "user.tftpl").write_text("apiVersion: v1\nkind: ${kind}\n", "utf-8")
+    (tmp_path / "helmfile.d").mkdir()
+    (tmp_path / "helmfile.d" / "01-apps.yaml").write_text("releases: []\n", "utf-8")
     (tmp_path / "chart" / "Chart.yaml").write_text("apiVersion: v2\nname: c\nversion: 1.0.0\n")
     (tmp_path / "pod.yaml").write_text(POD, "utf-8")
     (tmp_path / "linked").symlink_to(tmp_path / "b")
@@ -165,6 +168,8 @@ def test_what_other_programs_make_manifests_of_is_named(tmp_path: Path) -> None:
         "main.k: note scan-input: is KCL",
         "b/_x.tpl: note scan-input: is a template",
         "d.yaml.gotmpl: note scan-input: is a template",
+        "user.tftpl: note scan-input: is a template",
+        "helmfile.d/01-apps.yaml: note scan-input: the releases of Helmfile are not rendered",
         "helmfile.yaml: note scan-input: the releases of Helmfile are not rendered",
         "linked: note scan-input: links to folders are not followed",
         "chart: note scan-input: the chart renders no object",

@@ -73,7 +73,13 @@ def _with_key(policy: str) -> str:
     return _KEY.sub(written, policy)
 
 
-@pytest.mark.parametrize("page", ["how-to/verify-images.md", "reference/images.md"])
+@pytest.mark.parametrize(
+    "page",
+    [
+        pytest.param("how-to/verify-images.md", marks=pytest.mark.slow),
+        "reference/images.md",
+    ],
+)
 def test_images_pages(
     page: str, tmp_path: Path, registry: Registry, request: pytest.FixtureRequest
 ) -> None:

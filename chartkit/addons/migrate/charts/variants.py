@@ -63,10 +63,10 @@ class Variants:
     """The new policies of a template, for each variant.
 
     both: the condition for reporting next to the old form; lists: the parts of lists, by number of
-    their marks; wild: those whose items may have wildcards; under: each
-    decision with those under which it comes up; guards: the conditions under which a policy has no
-    new form, with the reason; guarded: the decisions among them; companions: decisions that others
-    depend on, by these; controllers: the value that chooses controllers.
+    their marks; wild: those whose items may have wildcards; under: each decision with those under
+    which it comes up; guards: the conditions under which a policy has no new form, with the reason;
+    guarded: the decisions among them; companions: decisions that others depend on, by these;
+    controllers: the value that chooses controllers.
     """
 
     template: PolicyTemplate
@@ -139,7 +139,7 @@ class Variants:
                 for value in self.others(key)[:1]
             ),
         ):
-            whole = {**self.base, **variant}
+            whole = self._whole(variant)
             try:
                 plain = self._documents(whole)
                 if f"mark{number:03}x" not in json.dumps(plain):
@@ -147,7 +147,9 @@ class Variants:
                 self.template.suffixes[number] = suffix
                 marked = self._documents(whole)
             except NotPlacedError:
-                return bool(self.template.suffixes)
+                if self.template.suffixes:
+                    return True
+                continue
             finally:
                 self.template.suffixes.clear()
             return json.dumps(marked).replace(suffix, "") != json.dumps(plain).replace(suffix, "")
@@ -231,16 +233,20 @@ class Variants:
 
     def bodies(self, variant: Variant) -> Mapping[str, Body]:
         """Return the new policies of a variant, by their kind and the end of their name."""
-        whole = dict(self.base)
-        for taken in variant.items():
-            whole |= self.companions.get(taken, {})
-        whole |= variant
+        whole = self._whole(variant)
         key = tuple(sorted(whole.items()))
         if key not in self._known:
             if len(self._known) > _MOST:
                 raise NotPlacedError("too many conditions depend on each other", self.line)
             self._known[key] = self._converted(whole)
         return self._known[key]
+
+    def _whole(self, variant: Variant) -> dict[str, int]:
+        """Return a variant with the decisions of the base, and those that its own depend on."""
+        whole = dict(self.base)
+        for taken in variant.items():
+            whole |= self.companions.get(taken, {})
+        return whole | dict(variant)
 
     def _documents(self, variant: Variant) -> tuple[str, Sequence[Body]]:
         """Return the name of a variant of the old policy, and what it becomes."""

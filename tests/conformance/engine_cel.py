@@ -65,7 +65,6 @@ def run_case(case: Case) -> str | None:
 
 def _expected(case: Case) -> Iterator[tuple[str, Answer]]:
     names = KYVERNO if case["id"].startswith("kyv-") else LANGUAGE
-    names = KYVERNO if case["id"].startswith("kyv-") else LANGUAGE
     for name in names:
         alternative = case.get("alt", {}).get(name)
         recorded = alternative or case

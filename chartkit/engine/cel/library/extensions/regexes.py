@@ -17,6 +17,7 @@ from chartkit.engine.cel.library.searching import (
     of_search_for_all,
 )
 from chartkit.engine.cel.values import NONE, OptionalValue
+from chartkit.errors import Reraise
 from chartkit.go.regexp import Groups, Regex, RegexError, compile_regex
 from chartkit.go.strconv import quote
 
@@ -24,10 +25,8 @@ _REFERENCE: Final = re.compile(r"\\(.?)", re.DOTALL)
 
 
 def _compiled(pattern: str) -> Regex:
-    try:
+    with Reraise("", RegexError, CelError):
         return compile_regex(pattern)
-    except RegexError as error:
-        raise CelError(str(error)) from None
 
 
 def _matches(regex: Regex, text: str) -> Iterator[Groups]:

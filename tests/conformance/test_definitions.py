@@ -19,8 +19,11 @@ from tests.conformance.definitions import (
     kyverno_objects,
     policies,
 )
+from tests.data import tables
 from tests.engine_chart import CRD, objects
 from tests.shared import shared
+
+_TABLES = tables(__file__)
 
 _MISSPELT = [
     ("spec", "validationFailureActions"),
@@ -30,24 +33,7 @@ _MISSPELT = [
     ("spec.rules.0.context.0", "configmap"),
     ("spec.rules.0.validate.foreach.0", "lst"),
 ]
-_POLICY: Body = {
-    "apiVersion": "kyverno.io/v1",
-    "kind": "ClusterPolicy",
-    "metadata": {"name": "p"},
-    "spec": {
-        "rules": [
-            {
-                "name": "r",
-                "context": [{"name": "c", "configMap": {"name": "m", "namespace": "n"}}],
-                "match": {"any": [{"resources": {"kinds": ["Pod"]}}]},
-                "validate": {
-                    "message": "m",
-                    "foreach": [{"list": "a", "pattern": {"whatever": {"is": "free"}}}],
-                },
-            }
-        ]
-    },
-}
+_POLICY: Body = _TABLES["policy"]
 
 
 def test_the_definitions_are_upstreams() -> None:

@@ -11,6 +11,9 @@ import pytest
 from tests.conformance.engine import read_cases
 from tests.conformance.engine_policies import Case
 from tests.conformance.why_changes import decided, fault, outcomes
+from tests.data import tables
+
+_TABLES = tables(__file__)
 
 DATA = Path(__file__).parent / "data"
 FILES = ("match", "patterns", "podsecurity", "variables")
@@ -49,26 +52,7 @@ def test_another_result_comes_in_all_recorded_cases() -> None:
     assert kinds.total() > 2000
 
 
-POLICY: dict[str, Any] = {
-    "apiVersion": "kyverno.io/v1",
-    "kind": "ClusterPolicy",
-    "metadata": {"name": "p"},
-    "spec": {
-        "rules": [
-            {
-                "name": "r",
-                "match": {"any": [{"resources": {"kinds": ["Pod"], "names": ["a"]}}]},
-                "preconditions": {
-                    "all": [
-                        {"key": "a", "operator": "Equals", "value": "a"},
-                        {"key": "a", "operator": "Equals", "value": "b"},
-                    ]
-                },
-                "validate": {"message": "m", "pattern": {"metadata": {"name": "b"}}},
-            }
-        ]
-    },
-}
+POLICY: dict[str, Any] = _TABLES["policy"]
 
 
 def test_a_wrong_name_is_noticed() -> None:

@@ -21,7 +21,10 @@ from chartkit.engine.request import Request
 from chartkit.engine.sharing import Shared, Space, Verdict, judged
 from chartkit.engine.verdicts import Judge
 from chartkit.model import Body, Json, Resource
+from tests.data import tables
 from tests.unit.engine.policies import policy_resource, rule
+
+_TABLES = tables(__file__)
 
 _PATTERNS: tuple[Json, ...] = (
     {"spec": {"=(hostNetwork)": "false"}},
@@ -63,24 +66,7 @@ _EXPRESSIONS = (
     "request.namespace == 'default'",
     "time.now() > timestamp('2020-01-01T00:00:00Z')",
 )
-_POD: Body = {
-    "apiVersion": "v1",
-    "kind": "Pod",
-    "metadata": {
-        "name": "pod",
-        "namespace": "default",
-        "labels": {"app": "a", "team": "b"},
-        "annotations": {"team": "b"},
-    },
-    "spec": {
-        "hostNetwork": True,
-        "volumes": [{"name": "data", "emptyDir": {}}, {"name": "x"}],
-        "containers": [
-            {"name": "main", "image": "reg/a:latest", "ports": [{"hostPort": 80}]},
-            {"name": "side", "image": "b:1", "securityContext": {"privileged": True}},
-        ],
-    },
-}
+_POD: Body = _TABLES["pod"]
 _VALUES: tuple[Json, ...] = (
     None,
     True,

@@ -11,35 +11,16 @@ from tests.api_server import ApiServer
 from tests.api_server_controllers import Controllers, write_webhooks
 from tests.api_server_http import Request
 from tests.api_server_managers import entry
+from tests.data import tables
 from tests.unit.network.cluster.server import PagedServer, labelled, namespace, pod
+
+_TABLES = tables(__file__)
 
 _POLICY = "/apis/kyverno.io/v1/clusterpolicies/labelled"
 
 
-_DEFINITION: Body = {
-    "apiVersion": "apiextensions.k8s.io/v1",
-    "kind": "CustomResourceDefinition",
-    "metadata": {"name": "clusterpolicies.kyverno.io"},
-    "spec": {
-        "group": "kyverno.io",
-        "scope": "Cluster",
-        "names": {"plural": "clusterpolicies", "kind": "ClusterPolicy"},
-        "versions": [{"name": "v1", "served": True, "storage": True}],
-    },
-    "status": {"conditions": [{"type": "Established", "status": "True"}]},
-}
-_KYVERNO: Body = {
-    "apiVersion": "apps/v1",
-    "kind": "Deployment",
-    "metadata": {"name": "kyverno-admission-controller", "namespace": "kyverno"},
-    "spec": {
-        "template": {
-            "metadata": {"labels": {"team": "platform"}},
-            "spec": {"containers": [{"name": "kyverno", "image": "kyverno/kyverno:v1.16.3"}]},
-        }
-    },
-    "status": {"availableReplicas": 1},
-}
+_DEFINITION: Body = _TABLES["definition"]
+_KYVERNO: Body = _TABLES["kyverno"]
 
 
 class _Fresh(PagedServer):

@@ -15,6 +15,9 @@ from chartkit.documents.reader import parse_yaml, read_file
 from chartkit.errors import InputError
 from chartkit.model import Body
 from tests.addons.operate.promote.conftest import PROJECT, Shop
+from tests.data import tables
+
+_TABLES = tables(__file__)
 
 _PRD = ("environments", "prd")
 
@@ -105,22 +108,7 @@ def test_a_promoted_policy_enforces_in_the_charts(shop: Shop) -> None:
 
 @pytest.mark.parametrize(
     ("settings", "namespaces", "after"),
-    [
-        ({}, [], {"action": "Enforce"}),
-        ({"action": "Audit"}, [], {"action": "Enforce"}),
-        ({}, ["a-*"], {"actions": [{"action": "Enforce", "namespaces": ["a-*"]}]}),
-        (
-            {"action": "Audit", "actions": [{"action": "Audit", "namespaces": ["b"]}]},
-            ["a"],
-            {
-                "action": "Audit",
-                "actions": [
-                    {"action": "Enforce", "namespaces": ["a"]},
-                    {"action": "Audit", "namespaces": ["b"]},
-                ],
-            },
-        ),
-    ],
+    _TABLES["test_actions_after_a_promotion"],
 )
 def test_actions_after_a_promotion(
     settings: dict[str, object], namespaces: list[str], after: dict[str, object]

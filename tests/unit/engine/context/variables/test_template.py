@@ -7,28 +7,11 @@ from chartkit.engine.context.variables import SubstitutionError, compile_templat
 from chartkit.engine.ports.world import OFFLINE
 from chartkit.go.strconv import Int64
 from chartkit.model import Json
+from tests.data import tables
 
-DATA = {
-    "request": {
-        "object": {
-            "s": "abc",
-            "i": 5,
-            "f": 2.0,
-            "big": 12345678901234567,
-            "n": None,
-            "l": ["a", 1],
-            "m": {"a": "<x>", "t": "{{ request.object.s }}"},
-            "tpl": "{{ request.object.s }}",
-            "dash": "{{- request.object.s }}",
-            "esc": "\\{{ x }}",
-            "key": "s",
-            "self": "{{ request.object.self }}",
-            "more": "y {{ request.object.more }} {{ request.object.more }}",
-            "deep": {"d": "{{ request.object.deep }}"},
-        },
-        "oldObject": {"s": "old"},
-    }
-}
+_TABLES = tables(__file__)
+
+DATA = _TABLES["data"]
 
 
 def _resolve(value: Json, *, path: str = "", is_delete: bool = False) -> Json:

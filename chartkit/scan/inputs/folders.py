@@ -303,15 +303,15 @@ def _holds_manifest(folder: str) -> bool:
 
 
 def _makes_manifests(file: str) -> bool:
-    """Report whether another program makes manifests of a file; a template may be of any text."""
+    """Report whether another program makes manifests of a file; a template may be of any text, and
+    Python's pickles have the suffix of Pkl."""
     language, _ = _PROGRAMS.get(os.path.splitext(file)[1], ("", ""))
-    return language != "" and (language != _TEMPLATE or _may_hold_object(file))
-
-
-def _may_hold_object(file: str) -> bool:
+    content = b""
     with suppress(InputError):
-        return not holds_no_object(read_bytes(file, _LARGEST))
-    return False
+        content = read_bytes(file, _LARGEST) if language in (_TEMPLATE, "Pkl") else b""
+    if language == _TEMPLATE:
+        return not holds_no_object(content)
+    return language != "" and b"\0" not in content
 
 
 def is_test_file(file: Path) -> bool:

@@ -153,6 +153,7 @@ def test_what_other_programs_make_manifests_of_is_named(tmp_path: Path) -> None:
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text("apiVersion: v1\nkind: {{ .kind }}\n", "utf-8")
     (tmp_path / "README.md.gotmpl").write_text("# {{ .name }}\n", "utf-8")
+    (tmp_path / "data.pkl").write_bytes(b"\x80\x04\x95\x00\x00")
     (tmp_path / "user.tftpl").write_text("apiVersion: v1\nkind: ${kind}\n", "utf-8")
     (tmp_path / "helmfile.d").mkdir()
     (tmp_path / "helmfile.d" / "01-apps.yaml").write_text("releases: []\n", "utf-8")
@@ -176,6 +177,7 @@ def test_what_other_programs_make_manifests_of_is_named(tmp_path: Path) -> None:
     ):
         assert said in text
     assert "hidden" not in text
+    assert "Pkl" not in text
     assert "_y.tpl" not in text
     assert "README" not in text
     assert text.count("helmfile.yaml") == 1

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from chartkit.addons.migrate.conversion import NotConvertible
 from chartkit.addons.migrate.expressions import build as cel
-from chartkit.addons.migrate.expressions.presence import fits_any
+from chartkit.addons.migrate.matching.facts import Facts
 from chartkit.addons.migrate.matching.scope import Condition
 from chartkit.addons.migrate.rule import ConvertedRule
 from chartkit.engine.cel.syntax import Expr, format_expression
@@ -82,15 +82,17 @@ def by_action(policy: Policy, rule: Rule, converted: ConvertedRule) -> list[Made
             "its action differs by the labels of namespaces", "failureActionOverrides"
         )
     other = different[0].action.capitalize()
-    # Whether the first override that names the namespace has this action.
-    namespace = cel.path("request", "namespace")
+    # Whether the first override that names the namespace has this action. A Namespace is in none.
+    facts = Facts(known=converted.scope.kinds)
     there: Expr = cel.FALSE
     for override in reversed(overrides):
-        here = cel.TRUE if override.namespaces is None else fits_any(namespace, override.namespaces)
+        here = cel.TRUE if override.namespaces is None else facts.is_in(override.namespaces)
         holds = override.action.capitalize() == other
         there = cel.any_of((here, there)) if holds else cel.all_of((cel.negate(here), there))
         if there == cel.any_of((here, cel.FALSE)):
             there = here
+    if there in (cel.TRUE, cel.FALSE):
+        return [Made(rule, converted, other if there == cel.TRUE else base)]
     return [
         Made(rule, converted, base, (Condition("action", cel.negate(there)),)),
         Made(rule, converted, other, (Condition("action", there),), base=False),

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Final
 
 from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.host import Host
 from chartkit.engine.cel.library.printing import as_written
 from chartkit.engine.cel.shapes import own_kind
+from chartkit.engine.jmespath.nodes import current_sources, current_time
 from chartkit.engine.kubernetes.kinds import parse_api_version
 from chartkit.engine.ports.services import MOST_BYTES, BadUrlError, Ending, ServiceCall, posted
 from chartkit.engine.ports.world import UnknownEntry, World
@@ -31,10 +32,6 @@ _OF_SOURCE: Final = frozenset(
 """Metadata that the API server gave a source, and that its copy does not have."""
 
 
-def _now() -> datetime:
-    return datetime.now(UTC)
-
-
 class ClusterHost(Host):
     """The world of one policy: the objects that are there for it, and what was recorded.
 
@@ -50,12 +47,13 @@ class ClusterHost(Host):
         policy: str,
         rule: str = "",
         namespace: str = "",
-        now: Callable[[], datetime] = _now,
+        now: Callable[[], datetime] = current_time,
         chance: Callable[[int], int] | None = None,
         may_call: bool | None = None,
     ) -> None:
-        """policy: its name, or `namespace/name`; chance: a number below the one it is given;
-        may_call: whether it may call services, None: if it is of no namespace."""
+        """policy: its name, or `namespace/name`; now, chance: the time, and a number below the one
+        it is given, by the sources of the run; may_call: whether it may call services, None: if it
+        is of no namespace."""
         self.policy_namespace = namespace
         self.generated: list[Body] = []
         self._world = world
@@ -173,7 +171,7 @@ class ClusterHost(Host):
         return self._now()
 
     def random_below(self, limit: int, /) -> int:
-        return super().random_below(limit) if self._chance is None else self._chance(limit)
+        return (self._chance or current_sources().chance.randrange)(limit)
 
 
 def _selected(body: Body, labels: Mapping[str, str]) -> bool:

@@ -17,6 +17,7 @@ from chartkit.engine.cel_policies.evaluator import (
     Evaluator,
     admission,
     namespace_value,
+    new_host,
 )
 from chartkit.engine.cel_policies.exceptions import CelException, exceptions_of
 from chartkit.engine.cel_policies.expressions import ExpressionCompiler, holds
@@ -27,7 +28,6 @@ from chartkit.engine.cel_policies.policy import (
     read_cel_policy,
 )
 from chartkit.engine.cel_policies.scope import Attributes, PolicyScope, Variables
-from chartkit.engine.jmespath.nodes import current_time
 from chartkit.engine.kubernetes.definitions import CLEANUP_RULE
 from chartkit.engine.ports.world import OFFLINE, World
 from chartkit.engine.request import Request
@@ -117,15 +117,8 @@ class DeletingPolicy(Evaluator):
         return self.result(Status.ERROR, error.message, self.policy.name)
 
     def host(self, admission: Admission) -> ClusterHost:
-        """Return the host of its expressions, whose time is the time of its run."""
-        policy = self.policy
-        return ClusterHost(
-            admission.world,
-            policy.name,
-            namespace=policy.namespace,
-            now=current_time,
-            may_call=policy.may_call,
-        )
+        """Return the host of its expressions."""
+        return new_host(self.policy, admission.world)
 
     def evaluate_admission(self, admission: Admission) -> RuleResult | None:
         """Return the policy's only result: an object that matches any exception is not deleted.

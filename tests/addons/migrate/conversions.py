@@ -1,11 +1,13 @@
 """A rule converted, as tests look at it."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import yaml
 
 from chartkit.addons.migrate.convert import convert
 from chartkit.addons.migrate.differences import DELETIONS
+from chartkit.addons.migrate.files.run import proof_options
+from chartkit.addons.migrate.proof import prove
 from chartkit.engine.cel_policies.compile import compile_cel_policy
 from chartkit.engine.cluster_policy.compile import compile_policy
 from chartkit.engine.policies import evaluate
@@ -100,3 +102,14 @@ def same_result(rule: str, body: Body) -> str:
         results.append("refused" if states & {Status.FAIL, Status.ERROR} else "allowed")
     assert results[0] == results[1], found.expressions
     return results[0]
+
+
+def proved(rule: str, kind: str = "ConfigMap", *, requests: int = 600) -> Converted:
+    """Return what a rule becomes, of which a proof finds no difference."""
+    found = converted(rule, kind)
+    assert found.reason == ""
+    forms = [Resource(body) for body in found.documents]
+    options = replace(proof_options(convert(found.legacy)), most_requests=requests)
+    proof = prove(found.legacy, forms, options=options)
+    assert proof.equal, proof.differences
+    return found

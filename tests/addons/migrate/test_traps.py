@@ -106,6 +106,15 @@ def test_actions_of_namespaces_are_two_policies() -> None:
     assert found == {("Audit", f"!{inside}"), ("Deny", inside)}
 
 
+@pytest.mark.parametrize(("namespaces", "action"), [("prod-*", "Audit"), ("*", "Deny")])
+def test_an_action_for_namespaces_of_what_is_in_none(namespaces: str, action: str) -> None:
+    overrides = [{"action": "Enforce", "namespaces": [namespaces]}]
+    rule = _PATTERN.replace("data: {a", "metadata: {name")
+    (made,) = convert(_legacy(rule, "Namespace", {_IN_NAMESPACE: overrides})).documents
+    assert made["spec"]["validationActions"] == [action]
+    assert "matchConditions" not in made["spec"]
+
+
 @pytest.mark.parametrize(
     ("rule", "told"),
     [

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from chartkit.addons.migrate.conversion import NotConvertible
 from chartkit.addons.migrate.expressions import build as cel
 from chartkit.addons.migrate.expressions.place import ANY_LIST, Place
-from chartkit.addons.migrate.expressions.verdict import conjunction, loop_variable
+from chartkit.addons.migrate.expressions.verdict import conjunction, loop_variable, names_several
 from chartkit.addons.migrate.jmespath.functions.collections import ORDERED, listed, members
 from chartkit.addons.migrate.jmespath.lists import (
     Images,
@@ -99,6 +99,9 @@ def flatten(translator: Translator, node: Node, current: Term | None) -> Term:
     match term:
         case Stream() if term.depth > 1:
             return replace(term, depth=term.depth - 1)
+        case Stream() if not term.item.is_known and names_several(term.item):
+            term = replace(term, item=term.item.taken_for(ANY_LIST))
+            return nested(without_null(term), term.item, translator.names.taken)
         case Stream() if term.item.is_list:
             return nested(without_null(term), term.item, translator.names.taken)
     return stream_of(term, translator.names)

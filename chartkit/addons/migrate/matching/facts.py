@@ -107,6 +107,15 @@ class Facts:
         is_namespace = cel.equal(self.kind, NAMESPACE)
         return cel.conditional(is_namespace, self.own_name, self.own_namespace)
 
+    def is_in(self, namespaces: Sequence[str]) -> Expr:
+        """Report whether the object is in one of several namespaces; a Namespace is in none."""
+        if self.known and all(map(is_cluster_scoped, self.known)):
+            return cel.literal(any(not text.strip("*") for text in namespaces))
+        fitting = fits_any(self.own_namespace, namespaces)
+        if self.namespaced or not self.has_namespaces:
+            return fitting
+        return cel.all_of((cel.not_equal(self.kind, NAMESPACE), fitting))
+
     @property
     def name(self) -> Expr:
         """Return the object's name, or what its name is made from."""

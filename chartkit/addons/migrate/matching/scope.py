@@ -220,7 +220,7 @@ class _Kinds:
 
     def __init__(self, filters: Sequence[ResourceFilter], reads_version: bool = False) -> None:
         named = list(dict.fromkeys(kind for filter_ in filters for kind in filter_.kinds))
-        self.named = frozenset(named)
+        self.named = frozenset(text for text in named if not _is_tested(text))
         if not named or not all(resource_filter.kinds for resource_filter in filters):
             raise NotConvertible("the match names no kinds", "match")
         self._found = [_kinds_of(text, reads_version) for text in named]
@@ -257,10 +257,15 @@ class _Found:
 
 def _kinds_of(text: str, reads_version: bool) -> _Found:
     group, version, kind, sub = parse_kind_selector(text)
+    if _is_tested(text):
+        # An API server knows no other wildcards: a condition tests both.
+        group, version = (_ANY if has_wildcard(part) else part for part in (group, version))
+        resources = _kinds_of(f"{group}/{version}/{kind}/{sub}", reads_version=True).resources
+        return _Found(resources, ())
     if kind == _ANY:
         resource = f"{_ANY}/{sub}" if sub else _ANY
         return _Found(((group, (version,), resource),), ())
-    if any(has_wildcard(part) for part in (kind, sub)) or (group != _ANY and has_wildcard(group)):
+    if any(has_wildcard(part) for part in (kind, sub)):
         raise NotConvertible(f"a kind with wildcards, {text}, has no resource", "match")
     behind = f"/{sub}" if sub else ""
     served = [
@@ -283,6 +288,12 @@ def _kinds_of(text: str, reads_version: bool) -> _Found:
     return _Found(resources, kinds)
 
 
+def _is_tested(text: str) -> bool:
+    """Report whether a selector has wildcards in its group or version besides `*`."""
+    group, version, _, _ = parse_kind_selector(text)
+    return any(has_wildcard(part) and part != _ANY for part in (group, version))
+
+
 def _versions(group: str, asked: str, versions: Sequence[str]) -> tuple[str, ...]:
     """Return the versions of a group: any, where the rule names none and there were others."""
     return (_ANY,) if asked == _ANY and group not in _ONE_VERSION else tuple(versions)
@@ -291,7 +302,8 @@ def _versions(group: str, asked: str, versions: Sequence[str]) -> tuple[str, ...
 def _matched(match: Match, filters: Sequence[ResourceFilter], facts: Facts) -> Expr:
     if _native_selector(filters) is not None:
         filters = [replace(resource_filter, namespace_selector=None) for resource_filter in filters]
-    kinds = len({resource_filter.kinds for resource_filter in filters}) > 1
+    selectors = {resource_filter.kinds for resource_filter in filters}
+    kinds = len(selectors) > 1 or any(map(_is_tested, next(iter(selectors))))
     operations = len({resource_filter.operations for resource_filter in filters}) > 1
     tests = [filter_test(filter_, facts, kinds=kinds, operations=operations) for filter_ in filters]
     if match.all:

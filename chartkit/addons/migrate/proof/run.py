@@ -135,8 +135,11 @@ def prove(
     ones. The same input gives the same requests in the same order. Raises CompileError for a policy
     that Kyverno refuses.
     """
-    # What a rule makes at random, in both forms, is no difference.
-    with use_sources(replace(current_sources(), chance=_Settled())), _rarely_collected():
+    # What a rule makes at random, in both forms, is no difference, nor is the time that passes.
+    sources = current_sources()
+    now = sources.now()
+    settled = replace(sources, now=lambda: now, chance=_Settled())
+    with use_sources(settled), _rarely_collected():
         return _Prover(legacy, converted, options).run(objects, requests)
 
 

@@ -279,8 +279,8 @@ def _selected(text: str, named: Iterable[GroupVersionKind]) -> Iterator[GroupVer
     group = next((kind.group for kind in alike if kind.group != "*"), "example.com")
     version = next((kind.version for kind in alike if kind.version != "*"), "v1")
     yield GroupVersionKind(
-        group if has_wildcard(selector.group) else selector.group,
-        version if has_wildcard(selector.version) else selector.version,
+        group if selector.group == "*" else selector.group.replace("*", "x"),
+        version if selector.version == "*" else selector.version.replace("*", ""),
         selector.kind.replace("*", "X"),
     )
 

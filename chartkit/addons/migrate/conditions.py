@@ -88,6 +88,31 @@ def conditions_hold(body: Json, names: Names) -> Expr:
     return _together(parsed, names, ())
 
 
+def conditions_met(body: Json, names: Names) -> Expr:
+    """Report whether the preconditions of an element hold, which Kyverno passes over where they
+    cannot be evaluated; raises `NotConvertible`, `ConditionsMalformed`."""
+    parsed = parse_conditions(body)
+    if isinstance(parsed, FlatList):
+        parsed = Blocks(None, parsed.conditions)
+    met: Expr = cel.TRUE
+    for condition in reversed(_distinct(parsed.all or ())):
+        met = conjunction(_evaluable(condition, names), condition_holds(condition, names), met)
+    if parsed.any is None:
+        return met
+    of_one: Expr = cel.FALSE
+    for condition in reversed(_distinct(parsed.any)):
+        one = disjunction(condition_holds(condition, names), of_one)
+        of_one = conjunction(_evaluable(condition, names), one)
+    return conjunction(of_one, met)
+
+
+def _evaluable(condition: Condition, names: Names) -> Expr:
+    """Report whether the fields that a condition names are there."""
+    terms = (term_of(side, names) for side in (condition.key, condition.value))
+    places = [term.place for term in terms if isinstance(term, Value) and term.strict]
+    return conjunction(*(place.is_present() for place in places))
+
+
 def blocks_hold(blocks: Blocks, names: Names, preceding: Iterable[Condition] = ()) -> Expr:
     """Report whether blocks of conditions hold, as a bool: one of `any`, and all of `all`.
 

@@ -166,5 +166,7 @@ def _is(value: Json, type_: str) -> bool:
             return is_number
         case "quantity":
             return is_number or (isinstance(value, str) and quantity_or_none(value) is not None)
+        case _ if type_ == ANY_LIST:
+            return isinstance(value, list) and None not in value
         case _:
-            return isinstance(value, list if type_ == ANY_LIST else dict)
+            return isinstance(value, dict)

@@ -87,6 +87,9 @@ class Form:
         """Return what it says of a case; phases: of its admission; request: the request of the
         case, made where it is None."""
         request = case.request() if request is None else request
+        if request.operation is Operation.DELETE and not self._mutates_deleted:
+            # The webhook of mutations, of which an error ends the evaluation, is sent none.
+            phases = [phase for phase in phases if phase is not Phase.MUTATE]
         if case.is_background:
             rule_results = evaluate(self._in_background, request, world, AS_STORED)
             results = [result for result in rule_results if result.type in _VALIDATING]
@@ -104,8 +107,8 @@ class Form:
         """
         if request.operation is not Operation.DELETE:
             return True
-        if result.type in _MUTATING and not result.kind:
-            return result.rule in self._mutates_deleted
+        if result.type in _MUTATING:
+            return bool(result.kind) or result.rule in self._mutates_deleted
         return result.type is not RuleType.GENERATION and result.status is not Status.PASS
 
     def _answer(
@@ -172,7 +175,10 @@ def _is_trouble(result: RuleResult) -> bool:
 
 
 def _rules_about_deletion(policies: Iterable[RunnablePolicy]) -> Iterator[str]:
+    """Yield the names of the rules, and of the policies in CEL, that may change what is deleted."""
     for policy in policies:
+        if Phase.MUTATE in policy.phases and not isinstance(policy.policy, Policy):
+            yield policy.policy.name
         for rule in policy.policy.rules if isinstance(policy.policy, Policy) else ():
             match = rule.match
             filters = (match.direct, *match.any, *match.all)

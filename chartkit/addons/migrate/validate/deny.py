@@ -5,7 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from chartkit.addons.migrate.conditions import condition_holds, conditions_hold, may_fail
+from chartkit.addons.migrate.conditions import (
+    condition_holds,
+    conditions_hold,
+    conditions_met,
+    may_fail,
+)
 from chartkit.addons.migrate.conversion import NotConvertible
 from chartkit.addons.migrate.expressions import build as cel
 from chartkit.addons.migrate.expressions.place import ANY_MAP, Place
@@ -133,7 +138,7 @@ def _loop(loop: Body, names: Names, namespace: str, path: str, level: int) -> Ex
             facts = every_element(loops, inner, namespace, f"{path}/foreach", level + 1)
             test = conjunction(*facts)
         if loop.get("preconditions") is not None:
-            met = conditions_hold(loop["preconditions"], inner)
+            met = conditions_met(loop["preconditions"], inner)
             if may_fail(loop["preconditions"], inner):
                 test = cel.conditional(met, test, cel.TRUE)
             else:

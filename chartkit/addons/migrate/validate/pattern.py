@@ -43,6 +43,8 @@ from chartkit.model import Body, Json
 
 _WHOLE: Final = re.compile(r"[-+]?\d+", re.ASCII)
 _COMPARED: Final = {"": "==", "!": "!="}
+_SIZES: Final = frozenset(("capacity", "hard", "limits", "requests", "resources"))
+"""Fields below which there are sizes, and no durations."""
 _WORDS: Final = {"true": True, "false": False}
 _ZEROS: Final[Mapping[str, Json]] = {TEXT: "", "int": 0, "bool": False, "double": 0.0}
 _ZERO_VALUES: Final[tuple[Json, ...]] = (None, "", 0, False, [])
@@ -55,7 +57,7 @@ def leaf(place: Place, pattern: Json) -> Expr:
     place: where it is, perhaps with nothing there. Raises `NotConvertible`.
     """
     if not place.is_known and pattern is not None:
-        place = place.taken_for(_natural(pattern))
+        place = place.taken_for(_natural(pattern, place.path))
     if place.is_list:
         element = place.element("item")
         every = cel.macro(place.value, "all", "item", leaf(element, pattern))
@@ -84,8 +86,8 @@ def leaf(place: Place, pattern: Json) -> Expr:
     return disjunction(cel.equal(value, pattern), cel.equal(value, str(pattern)))
 
 
-def _natural(pattern: Json) -> str:
-    """Return the type that a pattern is written for."""
+def _natural(pattern: Json, path: str) -> str:
+    """Return the type that a pattern is written for, which the names of fields may tell."""
     if isinstance(pattern, bool):
         return "bool"
     if isinstance(pattern, int):
@@ -106,12 +108,21 @@ def _natural(pattern: Json) -> str:
         raise NotConvertible("a text and a size are compared with a field of unknown type")
     if not all(sized):
         return TEXT
-    return "int" if all(map(_WHOLE.fullmatch, operands)) else "quantity"
+    if not _SIZES.isdisjoint(path.split(".")):
+        return "quantity"
+    if all(map(_WHOLE.fullmatch, operands)):
+        return "int"
+    # Such as 5m, which is a size as well.
+    return TEXT if all(map(duration_or_none, operands)) else "quantity"
 
 
 def leaf_or_nothing(place: Place, pattern: Json) -> Expr:
     """Report whether a value matches a pattern or is absent. Raises `NotConvertible`."""
-    place = place if place.is_known or pattern is None else place.taken_for(_natural(pattern))
+    place = (
+        place
+        if place.is_known or pattern is None
+        else place.taken_for(_natural(pattern, place.path))
+    )
     settled = place.settled()
     test = leaf(settled, pattern)
     match test:
@@ -171,7 +182,8 @@ def _comparison(place: Place, operation: Operation) -> Expr:
     if duration is not None and quantity is None:
         return _lasting(place, prefix, operand)
     if quantity is not None:
-        return _sized(place, prefix, operand)
+        sized = _sized(place, prefix, operand)
+        return _or_lasting(place, prefix, operand, sized) if duration else sized
     if prefix in ORDERS:
         return cel.FALSE
     wanted = not prefix
@@ -205,6 +217,17 @@ def _lasting(place: Place, prefix: str, operand: str) -> Expr:
     if prefix != "!":
         return test
     return cel.negate(as_duration(text, lambda given: cel.equal(given, against), form))
+
+
+def _or_lasting(place: Place, prefix: str, operand: str, sized: Expr) -> Expr:
+    """Return the comparison with an operand that is a size and a duration, such as 5m: of a value
+    that is a duration, Kyverno compares durations."""
+    if place.type != TEXT:
+        return sized
+    text = place.or_value("0")
+    given, against = cel.call("duration", text), cel.call("duration", operand)
+    lasts = cel.compare(_COMPARED.get(prefix, prefix), given, against)
+    return cel.conditional(cel.method(text, "matches", DURATION_OR_ZERO), lasts, sized)
 
 
 def _fits(place: Place, operand: str) -> Expr:

@@ -4,6 +4,7 @@ what the forms of a policy say of themselves is not all that they look at."""
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
@@ -79,12 +80,17 @@ def besides(
                 yield Leaf(path, tuple(around_all(compared_with)), group)
 
 
+_IS_PATTERN: Final = re.compile("[|&]|^ *[<>]")
+
+
 def _alternatives(literal: Json) -> Iterator[Json]:
-    """Yield the alternatives of a pattern, or the literal itself. A value that is the text of the
-    whole pattern, `a | b`, passes a ClusterPolicy (`differences.OWN_WILDCARDS`): it is not tried.
+    """Yield the alternatives of a pattern without their operators, or the literal itself. A value
+    that is the text of the whole pattern, `a | b` or `>5`, passes a ClusterPolicy
+    (`differences.OWN_WILDCARDS`): it is not tried.
     """
-    if isinstance(literal, str) and "|" in literal:
-        yield from filter(None, map(str.strip, literal.split("|")))
+    if isinstance(literal, str) and _IS_PATTERN.search(literal):
+        parts = (part.strip(" <>=") for part in re.split("[|&]", literal))
+        yield from filter(None, parts)
     else:
         yield literal
 

@@ -140,6 +140,8 @@ def _metadata(resource: Resource) -> Iterator[str]:
         namespace and not (isinstance(namespace, str) and _NAMESPACE.fullmatch(namespace))
     ):
         yield "invalid namespaces"
+    if any(value is None and key not in _TIMES for key, value in metadata.items()):
+        yield "null, which decoding drops"
     if any(not isinstance(metadata.get(key), str | None) for key in _TIMES):
         yield "times of another type"
     yield from _texts(metadata.get("labels"), labels=True)

@@ -35,6 +35,7 @@ from chartkit.addons.migrate.differences import (
 from chartkit.addons.migrate.exceptions import Takeover, convert_exception, excepting
 from chartkit.addons.migrate.existing import refuses_updates
 from chartkit.addons.migrate.expressions.build import NoLiteralError
+from chartkit.addons.migrate.expressions.place import with_types_settled
 from chartkit.addons.migrate.generate import convert_generate
 from chartkit.addons.migrate.matching.scope import about_deletions
 from chartkit.addons.migrate.mutate import convert_mutate
@@ -332,7 +333,7 @@ def _converted(rule: Rule, policy: Policy) -> ConvertedRule:
     if policy.apply_one and len(policy.rules) > 1:
         raise NotConvertible("applyRules: One makes rules depend on each other")
     try:
-        return converter(rule, policy)
+        return with_types_settled(lambda: converter(rule, policy))
     except NoLiteralError as error:
         raise NotConvertible(str(error)) from None
 

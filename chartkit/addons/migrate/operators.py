@@ -20,7 +20,13 @@ from chartkit.addons.migrate.expressions.place import (
     Place,
     takes_everything,
 )
-from chartkit.addons.migrate.expressions.presence import fits, fits_any, fits_any_value, path_of
+from chartkit.addons.migrate.expressions.presence import (
+    fits,
+    fits_any,
+    fits_any_value,
+    fits_value,
+    path_of,
+)
 from chartkit.addons.migrate.expressions.verdict import conjunction, disjunction, is_name
 from chartkit.addons.migrate.jmespath import Constant, Stream, Term, Value
 from chartkit.addons.migrate.jmespath.terms import expression_of
@@ -58,8 +64,8 @@ def equals(key: Term, value: Term) -> Expr:
                 raise NotConvertible("a text with wildcards or a size is compared with a value")
             return equals_constant(place, wanted)
         case Value(left), Value(right):
-            if left.type == TEXT and right.type in (TEXT, UNKNOWN):
-                return _equal_texts(left, right.taken_for(TEXT))
+            if {left.type, right.type} in ({TEXT}, {TEXT, UNKNOWN}):
+                return _equal_texts(left.taken_for(TEXT), right.taken_for(TEXT))
             if left.type == right.type == UNKNOWN and left.path and right.path:
                 return cel.equal(left.taken_for(TEXT).value, right.taken_for(TEXT).value)
             if left.type == right.type == QUANTITY:
@@ -91,7 +97,7 @@ def _compared_sizes(place: Place, other: Expr) -> Expr:
 def _equal_texts(left: Place, right: Place) -> Expr:
     """Report whether a text fits another, which may have wildcards."""
     if is_name(right):
-        return cel.equal(left.value, right.value)
+        return fits_value(left.value, right.value)
     return fits_any_value(left.value, right.value)
 
 
@@ -256,8 +262,15 @@ def ordered(sign: str) -> Test:
                 return _ordered_constant(place, sign, limit)
             case Constant(limit), Value(place):
                 return _ordered_constant(place, _MIRRORED[sign], limit)
-            case Value(left), Value(right) if left.type == right.type and left.type in _ORDERED:
-                return cel.compare(sign, left.value, right.value)
+            case Value(left), Value(right) if left.type in _ORDERED and right.type in (
+                left.type,
+                UNKNOWN,
+            ):
+                return cel.compare(sign, left.value, right.taken_for(left.type).value)
+            case Value(left), Value(right) if left.type == UNKNOWN and right.type in _ORDERED:
+                return cel.compare(sign, left.taken_for(right.type).value, right.value)
+            case Value(left), Value(right) if {left.type, right.type} in ({TEXT}, {TEXT, UNKNOWN}):
+                return _ordered_texts(left.taken_for(TEXT).value, sign, right.taken_for(TEXT).value)
             case Value(left), Value(right) if left.type == right.type == QUANTITY:
                 return cel.compare(sign, _compared_sizes(left, as_size(right)), 0)
             case Value(left), Value(right) if right.type == TEXT:
@@ -273,6 +286,8 @@ def _ordered_constant(place: Place, sign: str, limit: Json) -> Expr:
     number = limit if isinstance(limit, int | float) else whole_number(limit)
     if not place.is_known and number is not None:
         place = place.taken_for("int")
+    if not place.is_known and isinstance(limit, str):
+        place = place.taken_for(TEXT if read_duration(limit) is not None else QUANTITY)
     if place.type == SPAN:
         return _spans(place, sign, limit, read_duration)
     if isinstance(limit, bool) or place.type == "bool":
@@ -316,6 +331,23 @@ def _ordered_by_text(place: Place, sign: str, text: Expr) -> Expr:
         conjunction(is_number, counted),
         as_duration(text, lambda given: cel.compare(sign, seconds, given)),
     )
+
+
+def _ordered_texts(left: Expr, sign: str, right: Expr) -> Expr:
+    """Report whether two texts are in order: as durations, of which the first may be a number of
+    seconds, or as sizes."""
+    texts = (left, right)
+    is_number = cel.method(left, "matches", _NUMBER)
+    last = conjunction(
+        disjunction(is_number, cel.method(left, "matches", _DURATION)),
+        cel.method(right, "matches", _DURATION),
+    )
+    seconds = cel.conditional(is_number, cel.concat(left, "s"), left)
+    spans = cel.compare(sign, cel.call("duration", seconds), cel.call("duration", right))
+    first, second = (cel.call("quantity", text) for text in texts)
+    sizes = cel.compare(sign, cel.method(first, "compareTo", second), 0)
+    are_sizes = conjunction(*(cel.call("isQuantity", text) for text in texts))
+    return cel.conditional(last, spans, conjunction(are_sizes, sizes))
 
 
 def _ordered_text(text: Expr, sign: str, limit: Json) -> Expr:

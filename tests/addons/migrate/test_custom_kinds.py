@@ -58,3 +58,71 @@ def test_an_element_whose_preconditions_cannot_be_evaluated_is_passed_over() -> 
         "has(listener.protocol) && listener.protocol in ['HTTPS', 'TLS'] ?"
         in (found.expressions[0])
     )
+
+
+def test_an_object_that_a_precondition_asks_for_as_a_text() -> None:
+    rule = """
+    preconditions:
+      all: [{key: "{{ request.object.spec.sync || '' }}", operator: NotEquals, value: ''}]
+    validate: {message: m, pattern: {spec: {sync: {prune: true}}}}
+    """
+    found = proved(rule, _KIND)
+    assert found.conditions == ["object.?spec.?sync.orValue({}).size() > 0"]
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("request.object.spec.project", "'{{ split(request.object.metadata.name, `\"-\"`)[0] }}'"),
+        ("request.object.spec.key", "'{{ request.namespace }}/*'"),
+        ("request.object.spec.key", "'*-{{ request.namespace }}-?'"),
+    ],
+)
+def test_a_field_of_unknown_type_equals_a_text(key: str, value: str) -> None:
+    proved(deny(f"{{{{ {key} }}}}", "NotEquals", value), _KIND)
+
+
+@pytest.mark.parametrize(
+    ("key", "operator", "value"),
+    [
+        ("request.object.spec.interval", "GreaterThan", "24h"),
+        ("request.object.spec.limits.memory", "GreaterThan", "1Gi"),
+        ("request.object.spec.max || `10`", "LessThan", "'{{ request.object.spec.min || `0` }}'"),
+        (
+            "request.object.spec.t || '5s'",
+            "GreaterThan",
+            "'{{ request.object.spec.i || `\"9s\"` }}'",
+        ),
+    ],
+)
+def test_fields_of_unknown_types_are_in_order(key: str, operator: str, value: str) -> None:
+    proved(deny(f"{{{{ {key} }}}}", operator, value), _KIND)
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "[request.object.spec.a.rev, request.object.spec.bs[].rev][]",
+        "request.object.spec.bs[?contains(names, 'x')].rev",
+    ],
+)
+def test_lists_of_values_of_unknown_types(query: str) -> None:
+    proved(deny(f"{{{{ {query} }}}}", "AnyIn", "[main]"), _KIND)
+
+
+@pytest.mark.parametrize(
+    "name", ["'{{ request.namespace }} | shared'", "'x | *-{{ request.namespace }}-v2'"]
+)
+def test_alternatives_of_a_pattern_with_variables(name: str) -> None:
+    proved(f"validate: {{message: m, pattern: {{spec: {{name: {name}}}}}}}", _KIND)
+
+
+def test_what_a_function_needs_is_an_error_where_it_is_not_there() -> None:
+    rule = deny("{{ request.object.data.keys(@) | length(@) }}", "GreaterThan", "5")
+    assert proved(rule).expressions == ["object.data.map(key, key).size() <= 5"]
+    rule = deny(
+        "{{ parse_json(request.object.data.f).flags[?on == `true`] | length(@) }}",
+        "GreaterThan",
+        "0",
+    )
+    proved(rule)

@@ -6,10 +6,11 @@ an optional is written only where a field may be absent. Of other kinds nothing 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from functools import cache
-from typing import Final
+from typing import Final, TypeVar
 
 from chartkit.addons.migrate.conversion import NotConvertible
 from chartkit.addons.migrate.expressions import build as cel
@@ -17,6 +18,8 @@ from chartkit.addons.migrate.expressions.build import Operand
 from chartkit.engine.cel.syntax import Expr
 from chartkit.engine.kubernetes.field_faults import Field, fields_of, read_fields, type_of_kind
 from chartkit.engine.kubernetes.kinds import GroupVersionKind
+
+T = TypeVar("T")
 
 UNKNOWN: Final = "dyn"
 TEXT: Final = "string"
@@ -86,6 +89,39 @@ _CHECKED: Final = {
     ("networking.v1.Ingress", "spec"),
 }
 """By type: fields that an API server requires, although their types do not say so."""
+
+
+_SETTLED: Final[ContextVar[Mapping[str, str]]] = ContextVar("settled_types", default={})  # noqa: B039
+
+
+class SeveralTypes(NotConvertible):
+    """A field of unknown type that is compared with values of several types.
+
+    path: of the field; type: the last of these types.
+    """
+
+    def __init__(self, path: str, type_: str) -> None:
+        super().__init__(
+            f"{path} is compared with values of several types, and its own type is not known"
+        )
+        self.field, self.type = path, type_
+
+
+def with_types_settled(convert: Callable[[], T]) -> T:
+    """Return what a conversion makes; a field that is compared with texts, as by a precondition of
+    `field || ''`, and then taken for an object, a list or a boolean is one of these."""
+    settled = dict[str, str]()
+    token = _SETTLED.set(settled)
+    try:
+        while True:
+            try:
+                return convert()
+            except SeveralTypes as conflict:
+                if conflict.type not in (ANY_MAP, ANY_LIST, "bool"):
+                    raise
+                settled[conflict.field] = conflict.type
+    finally:
+        _SETTLED.reset(token)
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,17 +232,17 @@ class Place:
     def taken_for(self, type_: str) -> Place:
         """Return the place with a type where none is known, and note that it was assumed.
 
-        Raises `NotConvertible` where another type was assumed before.
+        Raises `SeveralTypes` where another type was assumed before.
         """
         if self.is_known:
             return self
         if self.assumed is not None and self.path and self.path not in TIMES:
-            before = self.assumed.setdefault(self.path, type_)
-            if before != type_:
-                raise NotConvertible(
-                    f"{self.path} is compared with values of several types, and its own type is "
-                    "not known"
-                )
+            settled = _SETTLED.get()
+            before = self.assumed.setdefault(self.path, settled.get(self.path, type_))
+            if self.path in settled:
+                type_ = before
+            elif before != type_:
+                raise SeveralTypes(self.path, type_)
         return replace(self, type=type_)
 
     def at(self, index: int) -> Place:

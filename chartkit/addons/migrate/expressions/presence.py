@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Final, TypeAlias
 
-from chartkit.addons.migrate.conversion import NotConvertible
 from chartkit.addons.migrate.expressions import build as cel
 from chartkit.addons.migrate.expressions.place import Place
 from chartkit.engine.cel.syntax import Expr
@@ -383,13 +382,27 @@ def fits_any(text: Expr, patterns: Iterable[str]) -> Expr:
 
 def fits_value(text: Expr, pattern: Expr) -> Expr:
     """Report whether a text fits a pattern that is computed, of which only the literal parts have
-    wildcards. Raises `NotConvertible` where it says no plain thing."""
-    match pattern:
-        case Binary("+", before, Literal(str() as ending)) if has_wildcard(ending):
-            if ending.strip(_ANY) and has_wildcard(ending.rstrip(_ANY)):
-                raise NotConvertible("a computed text with wildcards in its midst")
-            return cel.method(text, "startsWith", cel.concat(before, ending.rstrip(_ANY)))
-    return cel.equal(text, pattern)
+    wildcards."""
+    parts = _summands(pattern)
+    match parts[0], parts[-1]:
+        case Literal(str() as start), Literal(str() as end):
+            ends, begins = start.startswith(_ANY), end.endswith(_ANY)
+        case Literal(str() as start), _:
+            ends, begins = start.startswith(_ANY), False
+        case _, Literal(str() as end):
+            ends, begins = False, end.endswith(_ANY)
+        case _:
+            return cel.equal(text, pattern)
+    if ends:
+        parts[0] = Literal(start.lstrip(_ANY))
+    if begins:
+        parts[-1] = Literal(end.rstrip(_ANY))
+    if any(isinstance(part, Literal) and has_wildcard(str(part.value)) for part in parts):
+        return fits_any_value(text, pattern)
+    if not (begins or ends):
+        return cel.equal(text, pattern)
+    function = "contains" if begins and ends else "startsWith" if begins else "endsWith"
+    return cel.method(text, function, cel.concat(*(part for part in parts if part != Literal(""))))
 
 
 def fits_any_value(text: Expr, pattern: Expr) -> Expr:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from chartkit.addons.migrate.conversion import NotConvertible
 from chartkit.addons.migrate.expressions import build as cel
 from chartkit.addons.migrate.expressions.place import TEXT, TIME
+from chartkit.addons.migrate.expressions.verdict import conjunction
 from chartkit.addons.migrate.jmespath.comparisons import for_each, spread
 from chartkit.addons.migrate.jmespath.functions import FUNCTIONS
 from chartkit.addons.migrate.jmespath.functions.declaration import (
@@ -30,6 +32,7 @@ from chartkit.addons.migrate.jmespath.terms import (
     is_json,
 )
 from chartkit.engine.cel.syntax import Expr
+from chartkit.engine.jmespath.declaration import Type
 from chartkit.engine.jmespath.functions import FUNCTIONS as DECLARED
 from chartkit.engine.jmespath.nodes import Kind, Node
 from chartkit.go.fmt import embedded_json
@@ -38,6 +41,7 @@ if TYPE_CHECKING:
     from chartkit.addons.migrate.jmespath.translate import Translator
 
 
+_OF_MEMBERS: Final = ("items", "keys", "values")
 _OF_NUMBERS: Final = ("max", "min", "sum")
 
 
@@ -58,10 +62,36 @@ def called(translator: Translator, node: Node, current: Term | None) -> Term:
     if node.value in BY_EXPRESSION:
         return BY_EXPRESSION[node.value](translator, node, current)
     args = [_argument(translator, node.value, child, current) for child in node.children]
+    needed = list(zip(args, declared.parameters, strict=False))
     if translator.decides:
-        typed = zip(args, declared.parameters, strict=False)
-        args[:least] = [required(term, type_) for term, type_ in typed]
-    return spread(args, lambda given: _result(translator.names, node.value, function, given))
+        args[:least] = [required(term, type_) for term, type_ in needed]
+        return spread(args, lambda given: _result(translator.names, node.value, function, given))
+    # An error counts as null here: the result where all is there that the function needs. The
+    # members of nothing are none.
+    needed = [] if node.value in _OF_MEMBERS else needed
+    given = conjunction(*(_is_there(term, type_) for term, type_ in needed))
+    if given != cel.TRUE:
+        args[:least] = [_settled(term, type_) for term, type_ in needed]
+    result = spread(args, lambda given: _result(translator.names, node.value, function, given))
+    if given == cel.TRUE:
+        return result
+    if not isinstance(result, Value):
+        raise NotConvertible(f"{node.value} of a value that may be absent")
+    given = conjunction(given, result.place.given)
+    return Value(replace(result.place, given=given), strict=False)
+
+
+def _is_there(term: Term, type_: Type) -> Expr:
+    """Report whether there is a value of an argument for which a function does not take null."""
+    is_needed = type_.classes is not None and isinstance(term, Value) and not term.strict
+    return term.place.is_present() if is_needed and isinstance(term, Value) else cel.TRUE
+
+
+def _settled(term: Term, type_: Type) -> Term:
+    """Return an argument as it is where it is there."""
+    if _is_there(term, type_) == cel.TRUE or not isinstance(term, Value):
+        return term
+    return replace(term, place=term.place.settled())
 
 
 def _result(names: Names, name: str, function: Function | None, args: Sequence[Term]) -> Term:

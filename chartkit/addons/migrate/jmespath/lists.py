@@ -200,14 +200,12 @@ def _part(term: Term) -> Place | None:
             inner = types.pop() if len(types) == 1 else UNKNOWN
             return Place(cel.list_of(mixed(map(Constant, elements))), (), f"[]{inner}")
         case Stream():
+            if term.members is None and not names_several(term.item):
+                term = replace(term, item=term.item.taken_for(TEXT))
             return term.listed()
         case Value(place):
-            if not place.is_known and names_several(place):
-                place = place.taken_for(ANY_LIST)
-            if place.is_list:
-                return place
-            if place.is_known:
-                return _single(place)
+            place = place.taken_for(ANY_LIST if names_several(place) else TEXT)
+            return place if place.is_list else _single(place)
     raise NotConvertible("a list made of several values")
 
 

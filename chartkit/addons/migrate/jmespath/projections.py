@@ -71,8 +71,10 @@ def filtered(translator: Translator, node: Node, current: Term | None) -> Term:
         return elements
     stream = stream_of(elements, translator.names)
     *outer, last = stream.generators
-    holds = translator.inside(stream).truth(condition, stream.current)
-    kept = replace(last, where=conjunction(last.where, holds))
+    inside = translator.inside(stream)
+    holds = inside.truth(condition, stream.current)
+    may_fail = inside.decides and holds != inside.forgiving().truth(condition, stream.current)
+    kept = replace(last, where=conjunction(last.where, holds), may_fail=may_fail)
     return _projected(translator, replace(stream, generators=(*outer, kept)), right)
 
 

@@ -63,16 +63,27 @@ class Value:
 
 @dataclass(frozen=True, slots=True)
 class Generator:
-    """A loop over a list; where: what its elements must meet."""
+    """A loop over a list; where: what its elements must meet; may_fail: whether that is an error
+    for some."""
 
     variable: str
     elements: Place
     where: Expr = cel.TRUE
+    may_fail: bool = False
 
     @property
     def list(self) -> Expr:
-        """Return the list, empty where there is none."""
-        return self.elements.or_value([])
+        """Return the list, or the map, empty where there is none."""
+        return self.elements.or_value({} if self.elements.is_map else [])
+
+    def then(self, body: Expr, otherwise: Expr) -> Expr:
+        """Return a test of the elements that meet what they must, for which && and || hide no
+        error; otherwise: what holds of the others."""
+        if self.may_fail and body not in (cel.TRUE, cel.FALSE):
+            return cel.conditional(self.where, body, otherwise)
+        if otherwise == cel.TRUE:
+            return disjunction(cel.negate(self.where), body)
+        return conjunction(self.where, body)
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +140,7 @@ class Stream:
         item = self.flat().item.settled()
         body = conjunction(self.item.is_present(), test(item))
         for generator in reversed(self.generators):
-            body = _exists(generator, conjunction(generator.where, body))
+            body = _exists(generator, generator.then(body, otherwise=cel.FALSE))
         return body
 
     def all(self, test: Callable[[Place], Expr]) -> Expr:
@@ -137,7 +148,7 @@ class Stream:
         item = self.flat().item.settled()
         body = disjunction(cel.negate(self.item.is_present()), test(item))
         for generator in reversed(self.generators):
-            inner = disjunction(cel.negate(generator.where), body)
+            inner = generator.then(body, otherwise=cel.TRUE)
             body = cel.macro(generator.list, "all", generator.variable, inner)
         return body
 

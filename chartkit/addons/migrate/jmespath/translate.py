@@ -242,9 +242,14 @@ class Translator:
     def inside(self, stream: Stream) -> Translator:
         """Return the translator of what is asked of each item."""
         taken = self.names.taken | {generator.variable for generator in stream.generators}
-        return Translator(replace(self.names, taken=taken), strict=False).where(
+        names = replace(self.names, taken=taken)
+        return Translator(names, strict=False, decides=self.decides).where(
             *(generator.where for generator in stream.generators)
         )
+
+    def forgiving(self) -> Translator:
+        """Return the translator for which an error is null."""
+        return Translator(self.names, strict=False)
 
     def where(self, *tests: Expr, holds: bool = True) -> Translator:
         """Return the translator of what is asked where tests hold, or do not."""

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 from typing import Final
 
 from chartkit.addons.migrate.conversion import NotConvertible
 from chartkit.addons.migrate.differences import CEL_ERRORS, DELETIONS, EVERY_KEY, OWN_TEXTS
 from chartkit.addons.migrate.expressions import build as cel
 from chartkit.addons.migrate.expressions.place import TEXT, Place
+from chartkit.addons.migrate.expressions.presence import fits_value
 from chartkit.addons.migrate.expressions.verdict import conjunction, is_name
 from chartkit.addons.migrate.jmespath import Constant, Names, Value
 from chartkit.addons.migrate.matching.facts import leaves_deletions_open
@@ -57,30 +59,23 @@ def _validation(body: Body, rule: Rule) -> Body:
 
 
 _VARIABLE: Final = re.compile(r"\{\{.*\}\}")
-_PLAIN: Final = re.compile(r"[A-Za-z./:_-]*")
+_PLAIN: Final = re.compile(r"[\w./:@*? -]*", re.ASCII)
+_SIZE: Final = re.compile(r"[-+.0-9EGKMPTehikmnsu*? ]*[0-9][-+.0-9EGKMPTehikmnsu*? ]*", re.ASCII)
+"""The texts next to a variable with which a size or a duration may come about."""
 
 
 class VariableText(str):
     """A leaf of a pattern with a variable; to other code a string.
 
-    place: the text without its wildcards; function: of a text that has it at its start, its end or
-    in it, as the wildcards say, empty for no wildcards; negated: whether `!` is before it.
+    place: the text, of which literal parts may have wildcards; negated: whether `!` is before it;
+    others: the other alternatives.
     """
 
-    __slots__ = ("function", "negated", "place")
+    __slots__ = ("negated", "others", "place")
 
     place: Place
-    function: str
     negated: bool
-
-
-_FUNCTIONS: Final = {
-    (False, False): "",
-    (False, True): "startsWith",
-    (True, False): "endsWith",
-    (True, True): "contains",
-}
-"""By whether a text has a wildcard before it and behind it."""
+    others: Sequence[Json]
 
 
 def with_variables(pattern: Json, names: Names) -> Json:
@@ -95,24 +90,37 @@ def with_variables(pattern: Json, names: Names) -> Json:
         return [with_variables(item, names) for item in pattern]
     if not isinstance(pattern, str) or "{{" not in pattern:
         return pattern
-    negated = pattern.startswith("!")
-    pattern = pattern.removeprefix("!").strip()
-    function = _FUNCTIONS[pattern.startswith("*"), pattern.endswith("*")]
-    pattern = pattern.strip("*")
-    if not _PLAIN.fullmatch(_VARIABLE.sub("", pattern)):
-        raise NotConvertible("a variable next to an operator or a wildcard in a pattern")
-    term = term_of(pattern, names)
-    if isinstance(term, Constant) and not (negated or function):
+    first, *others = sorted(_alternatives(pattern), key=lambda part: not has_variable(part))
+    negated = first.startswith("!")
+    first = first.removeprefix("!").strip()
+    literal = _VARIABLE.sub("", first)
+    if not _PLAIN.fullmatch(literal) or _SIZE.fullmatch(literal):
+        raise NotConvertible("a variable next to an operator in a pattern")
+    term = term_of(first, names)
+    if isinstance(term, Constant) and not (negated or others or has_wildcard(literal)):
         return term.value
     if not isinstance(term, Value) or term.place.type not in (TEXT, "quantity"):
         raise NotConvertible("a variable in a pattern whose type is not known")
     if term.place.type == TEXT and not is_name(term.place):
         names.note(OWN_TEXTS)
     leaf = VariableText("variable")
-    leaf.place, leaf.function, leaf.negated = term.place, function, negated
-    if term.place.type != TEXT and (negated or function):
-        raise NotConvertible("a size that a variable gives, next to an operator or a wildcard")
+    leaf.place, leaf.negated = term.place, negated
+    leaf.others = [with_variables(other, names) for other in others]
+    if term.place.type != TEXT and (negated or others):
+        raise NotConvertible("a size that a variable gives, next to an operator")
     return leaf
+
+
+def _alternatives(pattern: str) -> list[str]:
+    """Return the alternatives of a pattern: what `|` separates outside of variables."""
+    alternatives, depth = [""], 0
+    for part in re.split(r"(\{\{|\}\}|\|)", pattern):
+        depth += (part == "{{") - (part == "}}")
+        if part == "|" and not depth:
+            alternatives.append("")
+        else:
+            alternatives[-1] += part
+    return [text.strip() for text in alternatives]
 
 
 def same(place: Place, wanted: VariableText) -> Expr:
@@ -121,14 +129,14 @@ def same(place: Place, wanted: VariableText) -> Expr:
     place = place.taken_for(other.type)
     if place.type != other.type:
         raise NotConvertible("a variable in a pattern is of another type than the field")
-    if wanted.function or wanted.negated:
-        test = cel.equal(place.value, other.value)
-        if wanted.function:
-            test = cel.method(place.value, wanted.function, other.value)
-        # Nothing is not a string, and matches neither of the two.
-        return conjunction(place.is_present(), cel.negate(test) if wanted.negated else test)
     if place.type == TEXT:
-        return cel.equal(place.or_value(cel.NULL), other.value)
+        test = fits_value(place.value, other.value)
+        if wanted.negated:
+            test = cel.negate(test)
+        elif test == cel.equal(place.value, other.value):
+            return cel.equal(place.or_value(cel.NULL), other.value)
+        # Nothing is not a string, and matches neither.
+        return conjunction(place.is_present(), test)
     left, right = (
         cel.call("quantity", cel.call("string", side))
         for side in (place.or_value("0"), other.value)

@@ -113,7 +113,8 @@ def _natural(pattern: Json, path: str) -> str:
     if all(map(_WHOLE.fullmatch, operands)):
         return "int"
     # Such as 5m, which is a size as well.
-    return TEXT if all(map(duration_or_none, operands)) else "quantity"
+    lasting = [duration_or_none(operand) is not None for operand in operands]
+    return TEXT if all(lasting) else "quantity"
 
 
 def leaf_or_nothing(place: Place, pattern: Json) -> Expr:
@@ -183,7 +184,8 @@ def _comparison(place: Place, operation: Operation) -> Expr:
         return _lasting(place, prefix, operand)
     if quantity is not None:
         sized = _sized(place, prefix, operand)
-        return _or_lasting(place, prefix, operand, sized) if duration else sized
+        is_open = duration or (duration == 0 and place.path in (place.assumed or {}))
+        return _or_lasting(place, prefix, operand, sized) if is_open else sized
     if prefix in ORDERS:
         return cel.FALSE
     wanted = not prefix
@@ -294,7 +296,8 @@ def pattern_verdict(pattern: Json, place: Place, taken: frozenset[str] = frozens
     Raises `NotConvertible`.
     """
     if isinstance(pattern, VariableText):
-        return plain(same(place, pattern))
+        others = (pattern_verdict(other, place, taken).allows for other in pattern.others)
+        return plain(disjunction(same(place, pattern), *others))
     if isinstance(pattern, dict):
         return _object(pattern, place, taken)
     if isinstance(pattern, list):
@@ -420,7 +423,7 @@ def _fails_on_nothing(pattern: Json) -> bool:
         return False
     if isinstance(pattern, VariableText):
         # A size that is absent counts as zero, which the variable may be.
-        return pattern.place.type == TEXT
+        return pattern.place.type == TEXT and all(map(_fails_on_nothing, pattern.others))
     return not compile_scalar(pattern)(None)
 
 

@@ -24,7 +24,6 @@ from chartkit.addons.migrate.jmespath.comparisons import chosen
 from chartkit.addons.migrate.jmespath.functions.declaration import (
     constant_text,
     declare,
-    if_there,
     text_or_field,
     there,
 )
@@ -81,10 +80,10 @@ def contains(names: Names, args: Sequence[Term]) -> Term:
         case Stream():
             return computed(where.exists(lambda item: cel.equal(item.value, part)), "bool")
         case Value(place) if place.is_list:
-            return if_there(where, cel.contains(place.value, part))
+            return computed(cel.contains(place.value, part), "bool")
         case Value(place) if place.type == TEXT and type_of(what) == TEXT:
             part = there(what).value if isinstance(what, Value) else part
-            return if_there(where, cel.method(place.value, "contains", part))
+            return computed(cel.method(place.value, "contains", part), "bool")
         case Value(place) if not place.is_known:
             kind = ANY_LIST if names_several(place) else TEXT
             return contains(names, [replace(where, place=place.taken_for(kind)), what])
@@ -114,7 +113,7 @@ def _keys(names: Names, term: Value) -> Stream:
     while variable in names.taken:
         variable += "_"
     place = term.place
-    entries = Place(place.value if term.strict else place.or_value({}), (), ANY_MAP)
+    entries = place.settled() if term.strict else place
     presence = cel.TRUE if term.strict else place.is_present()
     item = Place(cel.ident(variable), (), TEXT)
     return Stream((Generator(variable, entries),), item, presence)

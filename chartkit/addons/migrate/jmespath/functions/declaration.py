@@ -10,7 +10,6 @@ from typing import Final
 from chartkit.addons.migrate.conversion import NotConvertible
 from chartkit.addons.migrate.expressions import build as cel
 from chartkit.addons.migrate.expressions.place import TEXT, Place
-from chartkit.addons.migrate.expressions.verdict import conjunction
 from chartkit.addons.migrate.jmespath.terms import Constant, Names, Stream, Term, Value, computed
 from chartkit.engine.cel.syntax import Expr
 from chartkit.engine.jmespath.declaration import FunctionSpec, Type
@@ -48,13 +47,6 @@ def there(term: Value) -> Place:
     if term.place.is_optional and not term.strict:
         raise NotConvertible("a function of a value that may be absent")
     return term.place
-
-
-def if_there(term: Value, test: Expr) -> Term:
-    """Return a test that is false where there is nothing: in a filter, its error counts as that."""
-    if term.strict or not term.place.is_optional:
-        return computed(test, "bool")
-    return computed(conjunction(term.place.is_present(), test), "bool")
 
 
 def text(term: Term) -> Expr:

@@ -33,7 +33,6 @@ from chartkit.addons.migrate.jmespath.functions.declaration import (
     constant_number,
     constant_text,
     declare,
-    if_there,
     text,
     text_or_field,
     there,
@@ -91,8 +90,8 @@ def _tests(name: str, method: str) -> None:
         first, second = args
         if not isinstance(first, Value):
             return computed(cel.method(text(first), method, text(second)), "bool")
-        searched = text_or_field(replaced(first, strict=True))
-        return if_there(first, cel.method(searched, method, text(second)))
+        searched = text_or_field(first)
+        return computed(cel.method(searched, method, text(second)), "bool")
 
     FUNCTIONS[name] = function
 

@@ -21,12 +21,12 @@ from chartkit.addons.migrate.expressions.place import TEXT
 from chartkit.addons.migrate.expressions.presence import reads_absent
 from chartkit.addons.migrate.jmespath import Names, Value
 from chartkit.addons.migrate.jmespath.terms import computed
-from chartkit.addons.migrate.matching.facts import ObjectFacts
+from chartkit.addons.migrate.matching.facts import ObjectFacts, blocks_of
 from chartkit.addons.migrate.matching.scope import Condition, Scope, scope_of_objects
 from chartkit.addons.migrate.rule import Context, context_of
 from chartkit.engine.cel.syntax import Expr
 from chartkit.engine.cleanup import read_cleanup_policy
-from chartkit.engine.cluster_policy.conditions.parse import Blocks, FlatList, parse_conditions
+from chartkit.engine.cluster_policy.conditions.parse import Blocks
 from chartkit.engine.cluster_policy.policy import read_match
 from chartkit.engine.kubernetes.kinds import CLEANUP_KINDS, NAMESPACED, CelKind
 from chartkit.model import Body, Resource
@@ -101,9 +101,7 @@ def _conditions(body: Body | None, scope: Scope, context: Context) -> list[Expr]
     that is empty."""
     if body is None:
         return []
-    parsed = parse_conditions(body)
-    if isinstance(parsed, FlatList):
-        parsed = Blocks(None, parsed.conditions)
+    parsed = blocks_of(body)
     tests = [blocks_hold(Blocks(None, (each,)), context.names) for each in parsed.all or ()]
     alternatives = [blocks_hold(Blocks(None, (each,)), context.names) for each in parsed.any or ()]
     if len(alternatives) > 1:

@@ -69,16 +69,16 @@ def called(translator: Translator, node: Node, current: Term | None) -> Term:
     # An error counts as null here: the result where all is there that the function needs. The
     # members of nothing are none.
     needed = [] if node.value in _OF_MEMBERS else needed
-    given = conjunction(*(_is_there(term, type_) for term, type_ in needed))
-    if given != cel.TRUE:
+    present = conjunction(*(_is_there(term, type_) for term, type_ in needed))
+    if present != cel.TRUE:
         args[:least] = [_settled(term, type_) for term, type_ in needed]
     result = spread(args, lambda given: _result(translator.names, node.value, function, given))
-    if given == cel.TRUE:
+    if present == cel.TRUE:
         return result
     if not isinstance(result, Value):
         raise NotConvertible(f"{node.value} of a value that may be absent")
-    given = conjunction(given, result.place.given)
-    return Value(replace(result.place, given=given), strict=False)
+    present = conjunction(present, result.place.given)
+    return Value(replace(result.place, given=present), strict=False)
 
 
 def _is_there(term: Term, type_: Type) -> Expr:

@@ -102,6 +102,11 @@ _PARTS: Final = {
 """By name of a part: its text, and the condition under which an image has it."""
 
 
+def is_list(term: Term) -> bool:
+    """Report whether a term is known to be a list."""
+    return isinstance(term, Stream) or (isinstance(term, Value) and term.place.is_list)
+
+
 _NUMBERS: Final = ("int", "double")
 
 

@@ -225,11 +225,15 @@ class Operations:
         return "CREATE" in self.allowed
 
 
+def blocks_of(body: Json) -> Blocks:
+    """Return conditions as blocks; raises `ConditionsMalformed`."""
+    parsed = parse_conditions(body)
+    return Blocks(None, parsed.conditions) if isinstance(parsed, FlatList) else parsed
+
+
 def operations_in(preconditions: Json) -> Operations:
     """Return what preconditions say of operations; raises `ConditionsMalformed`."""
-    parsed = parse_conditions(preconditions)
-    if isinstance(parsed, FlatList):
-        parsed = Blocks(None, parsed.conditions)
+    parsed = blocks_of(preconditions)
     together = list(parsed.all or ())
     alternatives = parsed.any
     if alternatives is not None and len(alternatives) == 1:

@@ -136,9 +136,8 @@ def prove(
     that Kyverno refuses.
     """
     # What a rule makes at random, in both forms, is no difference, nor is the time that passes.
-    sources = current_sources()
-    now = sources.now()
-    settled = replace(sources, now=lambda: now, chance=_Settled())
+    now = current_sources().now()
+    settled = replace(current_sources(), now=lambda: now, chance=_Settled())
     with use_sources(settled), _rarely_collected():
         return _Prover(legacy, converted, options).run(objects, requests)
 
@@ -355,10 +354,9 @@ class _Prover:
         """Return the controllers that a policy about Pods is tried with."""
         if kind != POD or not self._legacy.admitting:
             return ()
-        policies = [runnable_policy.policy for runnable_policy in self._new.admitting]
         named = any(
             "replicationcontrollers" in rule.resources
-            for policy in policies
+            for policy in (runnable.policy for runnable in self._new.admitting)
             if isinstance(policy, CelPolicy) and policy.constraints is not None
             for rule in policy.constraints.rules
         )
@@ -372,8 +370,7 @@ class _Prover:
 
     def _bases(self, kind: GroupVersionKind, objects: Sequence[Resource]) -> Iterator[Case]:
         yield base_case(self._least(kind), "least object", self._around)
-        given = [one for one in objects if kind_of(one) == kind][:_MOST_GIVEN]
-        for resource in given:
+        for resource in [one for one in objects if kind_of(one) == kind][:_MOST_GIVEN]:
             yield base_case(as_submitted(resource).body, str(resource.location), self._around)
 
     # Comparison

@@ -14,6 +14,7 @@ from chartkit.addons.migrate.expressions.verdict import as_bool, conjunction, is
 from chartkit.addons.migrate.jmespath import Names
 from chartkit.addons.migrate.matching.facts import (
     Operations,
+    blocks_of,
     leaves_deletions_open,
     operations_in,
 )
@@ -32,7 +33,6 @@ from chartkit.addons.migrate.validate.pattern import any_pattern_verdict, patter
 from chartkit.engine.cel.syntax import Expr
 from chartkit.engine.cel.syntax.tree import Call, Chain, Ident, Select, replaced
 from chartkit.engine.cluster_policy import autogen
-from chartkit.engine.cluster_policy.conditions.parse import Blocks, FlatList, parse_conditions
 from chartkit.engine.cluster_policy.policy import Policy, Rule, Validation
 from chartkit.engine.context.variables import has_references
 from chartkit.engine.kubernetes.kinds import CelKind
@@ -139,8 +139,7 @@ def _refuses_deletions(rule: Rule, policy: Policy, stated: Operations) -> bool |
     denied_at = operations_in(conditions)
     if denied_at.stated:
         return "DELETE" in denied_at.allowed
-    parsed = parse_conditions((rule.validate.deny or {}).get("conditions"))
-    blocks = Blocks(None, parsed.conditions) if isinstance(parsed, FlatList) else parsed
+    blocks = blocks_of(conditions)
     asked = [(entry.key, entry.value) for entry in (*(blocks.any or ()), *(blocks.all or ()))]
     speaks_of_operations = "request.operation" in json.dumps([asked, rule.context])
     if not speaks_of_operations:

@@ -17,12 +17,13 @@ from chartkit.addons.migrate.expressions.place import ANY_MAP, Place
 from chartkit.addons.migrate.expressions.presence import path_of
 from chartkit.addons.migrate.expressions.verdict import conjunction, disjunction
 from chartkit.addons.migrate.jmespath import Names, Value, stream_of
+from chartkit.addons.migrate.matching.facts import blocks_of
 from chartkit.addons.migrate.rule import bound, with_entries
 from chartkit.addons.migrate.texts import query_term
 from chartkit.addons.migrate.validate.cel_rule import with_variables
 from chartkit.addons.migrate.validate.pattern import any_pattern_verdict, pattern_verdict
 from chartkit.engine.cel.syntax import Expr
-from chartkit.engine.cluster_policy.conditions.parse import Blocks, FlatList, parse_conditions
+from chartkit.engine.cluster_policy.conditions.parse import FlatList, parse_conditions
 from chartkit.model import Body, Json
 
 
@@ -61,8 +62,7 @@ def _joined(messages: Iterable[str], separator: str = "; ") -> str:
 
 def refuse_messages(body: Json) -> None:
     """Raise `NotConvertible` for conditions with messages of their own."""
-    parsed = parse_conditions(body)
-    blocks = Blocks(None, parsed.conditions) if isinstance(parsed, FlatList) else parsed
+    blocks = blocks_of(body)
     if any(condition.message for condition in (*(blocks.any or ()), *(blocks.all or ()))):
         raise NotConvertible("a condition with a message of its own in a foreach")
 

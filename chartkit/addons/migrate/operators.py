@@ -14,6 +14,7 @@ from chartkit.addons.migrate.expressions.place import (
     EVERYTHING,
     INT_OR_TEXT,
     QUANTITY,
+    SIZE,
     SPAN,
     TEXT,
     UNKNOWN,
@@ -86,8 +87,8 @@ def as_text(place: Place) -> Expr:
 
 
 def as_size(place: Place) -> Expr:
-    """Return a size that a field has as a number or as a text."""
-    return cel.call("quantity", as_text(place))
+    """Return a size that a field has as a number or as a text, or that is computed."""
+    return place.value if place.type == SIZE else cel.call("quantity", as_text(place))
 
 
 def _compared_sizes(place: Place, other: Expr) -> Expr:
@@ -295,7 +296,7 @@ def _ordered_constant(place: Place, sign: str, limit: Json) -> Expr:
     if place.type == "int" and number is not None:
         left = cel.call("double", place.value) if isinstance(number, float) else place.value
         return cel.compare(sign, left, number)
-    if place.type == QUANTITY and isinstance(limit, str):
+    if place.type in (QUANTITY, SIZE) and isinstance(limit, str):
         if quantity_or_none(limit) is None:
             if read_duration(limit) is not None:
                 raise NotConvertible("an order of a size and a duration")

@@ -252,7 +252,12 @@ def _variable(body: Body, names: Names) -> Term:
     default = term_of(body["default"], names)
     if _is_fetched(term, names):
         names.note(FETCHED_DEFAULTS)
-    return _or_default(Translator.lenient(term), default, names)
+    try:
+        return _or_default(Translator.lenient(term), default, names)
+    except NotConvertible:
+        # The default counts where what a function needs is not there, too.
+        term = resolved_query(path, names, current, strict=False)
+        return _or_default(Translator.lenient(term), default, names)
 
 
 _OBJECT: Final = ("request", "object")

@@ -123,18 +123,21 @@ def _resolved(text: str, names: Names, adapt: Callable[[Term], Term]) -> Term:
     return computed(joined(unescape(text), names), TEXT)
 
 
-def query_term(query: str, names: Names, current: Term | None = None) -> Term:
-    """Return what a query gives, variables within it as texts; current: the value of `@`."""
+def query_term(
+    query: str, names: Names, current: Term | None = None, *, strict: bool = True
+) -> Term:
+    """Return what a query gives, variables within it as texts; current: the value of `@`; strict:
+    whether an error is one, and not null."""
     with about("" if is_embedded(query) else query):
-        return Translator(names).text(with_json_literals(query), current)
+        return Translator(names, strict=strict).text(with_json_literals(query), current)
 
 
-def resolved_query(query: str, names: Names, current: Term) -> Term:
+def resolved_query(query: str, names: Names, current: Term | None, *, strict: bool = True) -> Term:
     """Return what the path of a context entry, which may hold variables, finds in a value."""
     while variables := _variables(query):
         terms = [query_term(variable.query, names) for variable in variables]
         query, names = _with_placeholders(query, variables, terms, names)
-    return query_term(query, names, current)
+    return query_term(query, names, current, strict=strict)
 
 
 def _variables(text: str) -> Sequence[Variable]:

@@ -9,7 +9,7 @@ from chartkit.engine.jmespath import compiler
 from chartkit.engine.jmespath.declaration import function
 from chartkit.engine.jmespath.functions import FUNCTIONS
 from chartkit.model import Body
-from tests.addons.migrate.conversions import converted, deny, same_result
+from tests.addons.migrate.conversions import converted, deny, proved, same_result
 
 _NOTE = "object.metadata.annotations.note"
 _CREATED = "object.metadata.creationTimestamp"
@@ -240,3 +240,25 @@ def test_an_empty_list_is_compared(owners: object) -> None:
     given = {} if owners is None else {"ownerReferences": owners}
     rule = _condition("request.object.metadata.ownerReferences || `[]`", "[]")
     assert same_result(rule, _pod("", **given)) == ("allowed" if owners else "refused")
+
+
+_GROUP = "request.userInfo.groups[?starts_with(@, 'tenant:')] | [0] | split(@, ':')[1]"
+
+
+def test_the_sum_of_sizes_is_one() -> None:
+    query = "{{ sum(request.object.spec.containers[].resources.requests.memory) }}"
+    (expression,) = proved(deny(query, "GreaterThan", "2Gi"), "Pod").expressions
+    assert "asApproximateFloat()" in expression
+
+
+def test_a_default_of_a_function_whose_argument_may_be_absent() -> None:
+    rule = f"""
+    context: [{{name: tenant, variable: {{jmesPath: "{_GROUP}", default: none}}}}]
+    validate: {{message: m, pattern: {{data: {{tenant: "{{{{ tenant }}}}-*"}}}}}}
+    """
+    assert "tenant" in proved(rule).variables
+
+
+def test_a_text_made_at_random() -> None:
+    rule = "mutate: {patchStrategicMerge: {data: {+(id): \"{{ random('[a-z]{8}') }}\"}}}"
+    assert "random.random('[a-z]{8}')" in str(proved(rule).spec["mutations"])

@@ -218,7 +218,9 @@ class StrategicMerge:
     def _list(self, patch: list[Json], at: Field) -> Expr | None:
         if has_anchors(patch, HANDLED) or (at.place.path in self.loops and patch):
             if len(patch) != 1 or not isinstance(patch[0], dict):
-                raise NotConvertible("a list with anchors that has several elements")
+                raise NotConvertible(
+                    "a list with anchors that has several elements, of which Kyverno loses some"
+                )
             return self._of_elements(patch[0], at)
         elements = [element for element in map(reduced, patch) if element is not None]
         if len(elements) < len(patch):

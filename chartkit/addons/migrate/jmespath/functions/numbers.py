@@ -44,8 +44,11 @@ _IS_NUMBER: Final = r"^[-+]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][-+]?[0-9]{1,2})?$"
 @declare
 def sum_(_names: Names, args: Sequence[Term]) -> Term:
     """The sum of numbers, an error without any."""
-    elements, type_ = _elements(args[0], "the sum")
+    elements, type_ = _elements(args[0], "the sum", sizes=True)
     total = cel.method(elements, "sum")
+    if type_ == SIZE:
+        # There is no sum of quantities.
+        total = cel.call("quantity", cel.call("string", total))
     if isinstance(elements, ListLiteral):
         return computed(total, type_)
     nothing = cel.method(cel.method(cel.ident("optional"), "none"), "value")
@@ -53,14 +56,23 @@ def sum_(_names: Names, args: Sequence[Term]) -> Term:
     return computed(cel.conditional(some, total, nothing), type_)
 
 
-def _elements(term: Term, role: str) -> tuple[Expr, str]:
-    """Return a list of numbers, and their type."""
+def _elements(term: Term, role: str, *, sizes: bool = False) -> tuple[Expr, str]:
+    """Return a list of numbers, and their type; sizes: whether those of sizes, too."""
     match term:
+        case Stream() if sizes and term.item.type == QUANTITY:
+            return _amounts(term.required().list()), SIZE
         case Stream() if term.item.type in _NUMBERS:
             return term.required().list(), term.item.type
         case Value(place) if place.type in ("[]int", "[]double"):
             return there(term).value, place.type.removeprefix("[]")
     raise NotConvertible(f"{role} of values that might not be numbers")
+
+
+def _amounts(sizes: Expr) -> Expr:
+    """Return sizes as numbers."""
+    size = cel.ident("size")
+    number = cel.method(cel.call("quantity", cel.call("string", size)), "asApproximateFloat")
+    return cel.macro(sizes, "map", "size", number)
 
 
 def _extremes(name: str, function: str) -> None:

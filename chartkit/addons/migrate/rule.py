@@ -12,7 +12,7 @@ from chartkit.addons.migrate.conversion import NotConvertible
 from chartkit.addons.migrate.differences import FETCHED_DEFAULTS, NO_DATA
 from chartkit.addons.migrate.expressions import build as cel
 from chartkit.addons.migrate.expressions.place import CONFIG_MAP, IMAGE, UNKNOWN, Place
-from chartkit.addons.migrate.expressions.presence import cannot_fail, where_read
+from chartkit.addons.migrate.expressions.presence import TOTAL, cannot_fail, where_read
 from chartkit.addons.migrate.jmespath import Constant, Names, Stream, Term, Translator, Value
 from chartkit.addons.migrate.jmespath.comparisons import chosen, for_each
 from chartkit.addons.migrate.jmespath.terms import Choice, computed, expression_of, is_path, type_of
@@ -256,8 +256,16 @@ def _variable(body: Body, names: Names) -> Term:
         return _or_default(Translator.lenient(term), default, names)
     except NotConvertible:
         # The default counts where what a function needs is not there, too.
-        term = resolved_query(path, names, current, strict=False)
-        return _or_default(Translator.lenient(term), default, names)
+        term = Translator.lenient(resolved_query(path, names, current, strict=False))
+        if not isinstance(term, Value) or _has_others(term.place.value):
+            raise
+        return _or_default(term, default, names)
+
+
+def _has_others(expression: Expr) -> bool:
+    """Report whether an expression calls a function that may fail."""
+    fails = isinstance(expression, tree.Call) and expression.function not in TOTAL
+    return fails or any(map(_has_others, tree.children(expression)))
 
 
 _OBJECT: Final = ("request", "object")

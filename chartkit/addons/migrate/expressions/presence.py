@@ -60,6 +60,7 @@ _SAFE: Final = frozenset(
 )
 """Functions that are not errors of values of the right type."""
 _LOOPS: Final = frozenset(("all", "exists", "filter", "map"))
+TOTAL: Final = _SAFE | _LOOPS
 
 
 def where_read(expression: Expr, object_: Place) -> Expr | None:

@@ -191,7 +191,10 @@ def test_loops_and_mutations_give_the_same_objects(mutate: str) -> None:
     [
         (merging(_PULL, more=", order: Ascending"), "ascending"),
         (merging("{spec: {containers: [{(name): app, tty: true}]}}"), "does not name its element"),
-        (patching(_CONTAINERS, f"{_ELEMENT}/image", "{{is_external_url(element)}}"), "no form in CEL"),
+        (
+            patching(_CONTAINERS, f"{_ELEMENT}/image", "{{is_external_url(element)}}"),
+            "no form in CEL",
+        ),
         (looping(_CONTAINERS, op("remove", "/metadata/labels/a")), "something else"),
         (looping(_CONTAINERS, op("remove", _ELEMENT)), "ascending order"),
         (patching(_CONTAINERS, "/metadata/labels/{{element.image}}", "x"), "may hold a /"),

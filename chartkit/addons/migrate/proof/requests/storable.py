@@ -47,6 +47,7 @@ _NAME: Final = re.compile(r"[a-z0-9]([-a-z0-9.:]{0,251}[a-z0-9])?")
 _NAMESPACE: Final = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 IDENTITY: Final = ("name", "namespace", "generateName")
 """The fields of metadata that name an object."""
+_METADATA: Final = "meta.v1.ObjectMeta"
 _TIMES: Final = ("creationTimestamp", "deletionTimestamp")
 _LISTED: Final[dict[str, frozenset[str]]] = {
     "core.v1.PodSpec": frozenset(("containers",)),
@@ -99,6 +100,9 @@ def refusals(body: Body, contents: Contents | None = None) -> Iterator[str]:
     root = root_type(kind)
     if root != ANY:
         yield from _of_type(body, root, "", contents)
+    elif isinstance(metadata := body.get("metadata"), dict):
+        typed = {key: value for key, value in metadata.items() if key not in _TIMES}
+        yield from _of_type(typed, _METADATA, "", contents)
     if kind in TEMPLATED:
         spec = mapping_at(body, "spec")
         template = mapping_at(body, *TEMPLATED[kind])
@@ -140,8 +144,6 @@ def _metadata(resource: Resource) -> Iterator[str]:
         namespace and not (isinstance(namespace, str) and _NAMESPACE.fullmatch(namespace))
     ):
         yield "invalid namespaces"
-    if any(value is None and key not in _TIMES for key, value in metadata.items()):
-        yield "null, which decoding drops"
     if any(not isinstance(metadata.get(key), str | None) for key in _TIMES):
         yield "times of another type"
     yield from _texts(metadata.get("labels"), labels=True)

@@ -154,7 +154,10 @@ def condition_holds(condition: Condition, names: Names) -> Expr:
         value = _as_text(term_of(condition.value, replace(names, taken=names.taken | _loops(key))))
         held = _held(condition.operator, test, key, value)
     is_open = isinstance(key, Value) and not key.strict and key.place.is_optional
-    if is_open and is_error(value, names):
+    reads_others = isinstance(value, Value) and any(
+        count(value.place.value, Ident(name)) for name in _OTHERS
+    )
+    if is_open and reads_others:
         names.note(FAILING_CONDITIONS)
     if isinstance(value, Constant) and str(value.value).startswith("[") and type_of(value) == TEXT:
         names.note(LISTS_AS_TEXTS)

@@ -270,8 +270,6 @@ def ordered(sign: str) -> Test:
                 return cel.compare(sign, left.value, right.taken_for(left.type).value)
             case Value(left), Value(right) if left.type == UNKNOWN and right.type in _ORDERED:
                 return cel.compare(sign, left.taken_for(right.type).value, right.value)
-            case Value(left), Value(right) if {left.type, right.type} in ({TEXT}, {TEXT, UNKNOWN}):
-                return _ordered_texts(left.taken_for(TEXT).value, sign, right.taken_for(TEXT).value)
             case Value(left), Value(right) if left.type == right.type == QUANTITY:
                 return cel.compare(sign, _compared_sizes(left, as_size(right)), 0)
             case Value(left), Value(right) if right.type == TEXT:
@@ -332,23 +330,6 @@ def _ordered_by_text(place: Place, sign: str, text: Expr) -> Expr:
         conjunction(is_number, counted),
         as_duration(text, lambda given: cel.compare(sign, seconds, given)),
     )
-
-
-def _ordered_texts(left: Expr, sign: str, right: Expr) -> Expr:
-    """Report whether two texts are in order: as durations, of which the first may be a number of
-    seconds, or as sizes."""
-    texts = (left, right)
-    is_number = cel.method(left, "matches", _NUMBER)
-    last = conjunction(
-        disjunction(is_number, cel.method(left, "matches", _DURATION)),
-        cel.method(right, "matches", _DURATION),
-    )
-    seconds = cel.conditional(is_number, cel.concat(left, "s"), left)
-    spans = cel.compare(sign, cel.call("duration", seconds), cel.call("duration", right))
-    first, second = (cel.call("quantity", text) for text in texts)
-    sizes = cel.compare(sign, cel.method(first, "compareTo", second), 0)
-    are_sizes = conjunction(*(cel.call("isQuantity", text) for text in texts))
-    return cel.conditional(last, spans, conjunction(are_sizes, sizes))
 
 
 def _ordered_text(text: Expr, sign: str, limit: Json) -> Expr:

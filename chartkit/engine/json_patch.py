@@ -90,12 +90,10 @@ def copied(value: Json) -> Json:
     """Return a copy whose objects and lists can be changed, the keys of objects in order."""
     if isinstance(value, dict):
         return {
-            key: copied(member) if isinstance(member, dict | list) else member
+            key: member if member.__class__ is str else copied(member)
             for key, member in sorted(value.items(), key=_first)
         }
-    if isinstance(value, list):
-        return [copied(member) if isinstance(member, dict | list) else member for member in value]
-    return value
+    return [copied(member) for member in value] if isinstance(value, list) else value
 
 
 _first: Final = itemgetter(0)
@@ -368,7 +366,10 @@ def closed(value: Json) -> Json:
     if isinstance(value, _NoObject):
         raise PatchError(NO_DOCUMENT)
     if isinstance(value, dict):
-        return {key: closed(member) for key, member in value.items()}
+        return {
+            key: member if member.__class__ is str else closed(member)
+            for key, member in value.items()
+        }
     return [closed(element) for element in value] if isinstance(value, list) else value
 
 

@@ -39,24 +39,21 @@ class CelView:
         self,
         policy: CompiledCelPolicy,
         evaluator: Evaluator,
-        admission: Admission,
         results: list[RuleResult],
-    ) -> Admission:
-        """Run one form of a policy, and return the admission that the next one sees: another
-        where this one patched the object."""
+    ) -> None:
+        """Run one form of a policy on what the forms before it made of the object."""
         run = self._run
         is_json = run.request.is_json
         if not (policy.judges_json if is_json else run.request.resource.body):
-            return admission
+            return
+        admission = self.admission(policy)
         timings = admission.world.timings
         if timings is None:
             result = evaluator.run(admission)
         else:
             result = timings.rule(policy.policy.id, "", partial(evaluator.run, admission))
-        if result is None:
-            return admission
-        result = run.record(result, policy.scored, results)
-        return admission if result.patched is None else self.admission(policy)
+        if result is not None:
+            run.record(result, policy.scored, results)
 
     def admission(self, policy: CompiledCelPolicy) -> Admission:
         """Return the request as a policy sees it, made once for all that see the same."""
@@ -70,7 +67,10 @@ class CelView:
         made = self._admissions.get(key)
         if made is None:
             old = request.old or (run.unmarked if operation is Operation.UPDATE else None)
-            request = replace(request, resource=run.unmarked, operation=operation, old=old)
+            if run.unmarked is not request.resource or operation is not request.operation:
+                request = replace(request, resource=run.unmarked, operation=operation, old=old)
+            elif old is not request.old:
+                request = replace(request, old=old)
             made = admission(Attributes(request, key[0]), run.world, self._evidence)
             self._admissions[key] = made
             self._evidence = made.evidence
@@ -169,11 +169,10 @@ class CompiledCelPolicy:
 
     def run_phase(self, run: Run, phase: Phase, results: list[RuleResult]) -> None:
         view = run.view(CelView)
-        admission = view.admission(self)
         made: list[RuleResult] = []
-        for evaluator in self.evaluators_of(admission.attributes):
+        for evaluator in self.evaluators_of(view.admission(self).attributes):
             if evaluator.phase in (None, phase):
-                admission = view.evaluate(self, evaluator, admission, made)
+                view.evaluate(self, evaluator, made)
         results += _reported(phase, made)
 
     def why_phase(
@@ -183,14 +182,13 @@ class CompiledCelPolicy:
 
         decisions: list[RuleDecision] = []
         view = run.view(CelView)
-        admission = view.admission(self)
-        for evaluator in self.evaluators_of(admission.attributes):
+        for evaluator in self.evaluators_of(view.admission(self).attributes):
             if evaluator.phase not in (None, phase):
                 continue
             made: list[RuleResult] = []
-            asked = admission.attributes
+            asked = view.admission(self).attributes
             with observed() as evaluations:
-                admission = view.evaluate(self, evaluator, admission, made)
+                view.evaluate(self, evaluator, made)
             results += _reported(phase, made)
             if phase is not Phase.IMAGES or made:
                 decisions.append(
@@ -198,15 +196,14 @@ class CompiledCelPolicy:
                 )
         if decisions or phase is Phase.IMAGES:
             return tuple(decisions)
-        return (unmatched_decision(self.evaluators[0], admission.attributes),)
+        return (unmatched_decision(self.evaluators[0], view.admission(self).attributes),)
 
     def run_forms(self, run: Run, phase: Phase) -> Iterator[tuple[CelPolicy, list[RuleResult]]]:
         view = run.view(CelView)
-        admission = view.admission(self)
         for evaluator in self.evaluators:
             if evaluator.phase in (None, phase):
                 results: list[RuleResult] = []
-                admission = view.evaluate(self, evaluator, admission, results)
+                view.evaluate(self, evaluator, results)
                 yield evaluator.policy, results
 
     def evaluators_of(self, attributes: Attributes) -> tuple[Evaluator, ...]:

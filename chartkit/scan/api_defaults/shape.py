@@ -99,7 +99,7 @@ def first_step(path: str) -> tuple[str, bool, str]:
 
 def is_zero(value: Json) -> bool:
     """Report whether a value counts as unset: null, an empty string, 0 or false."""
-    return value is None or (isinstance(value, str | bool | int) and not value)
+    return not value and (value is None or isinstance(value, str | bool | int))
 
 
 def canonical(value: Json, least_exponent: int | None = None) -> Json:
@@ -127,6 +127,9 @@ def tidy(value: Json) -> Json:
         return value
     kept: Body = {}
     for key, item in value.items():
+        if item.__class__ is str:
+            kept[key] = item
+            continue
         if item is None or (item == [] and key not in _KEPT_LISTS):
             continue
         if key in _MAPS and isinstance(item, dict):

@@ -107,7 +107,8 @@ def _faults(place: Place, value: Json, path: str, duplicates: bool) -> Iterator[
             if place is None:
                 yield f"{path}.{name}: field not declared in schema"
                 return
-            yield from _faults(place, member, f"{path}.{name}", duplicates)
+            if not isinstance(member, str) or resolve(place).scalar is not Scalar.STRING:
+                yield from _faults(place, member, f"{path}.{name}", duplicates)
     elif sort.scalar is not None:
         yield from _told(path, _scalar_fault(sort.scalar, value))
     elif sort.list is not None:
@@ -117,11 +118,11 @@ def _faults(place: Place, value: Json, path: str, duplicates: bool) -> Iterator[
 def _fitting(sort: Sort, value: Json) -> Sort:
     """The one sort that a value is of, where it may be several."""
     if isinstance(value, dict):
-        return Sort(map=sort.map) if sort.map else sort
+        return Sort(map=sort.map) if sort.map and (sort.scalar or sort.list) else sort
     if isinstance(value, list):
-        return Sort(list=sort.list) if sort.list else sort
+        return Sort(list=sort.list) if sort.list and (sort.scalar or sort.map) else sort
     if value is not None and sort.scalar and not isinstance(value, Native):
-        return Sort(sort.scalar)
+        return Sort(sort.scalar) if sort.list or sort.map else sort
     return sort
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from enum import Enum, auto
 from functools import cache
 from importlib.resources import files
+from operator import is_
 from types import MappingProxyType
 from typing import Any, Final, TypeAlias
 
@@ -90,12 +91,15 @@ def encoded(value: Json) -> Json:
     if value is NIL_LIST:
         return None
     if isinstance(value, dict):
-        members = {key: encoded(member) for key, member in value.items()}
-        return members if any(members[key] is not value[key] for key in value) else value
+        changed = {
+            key: made
+            for key, member in value.items()
+            if member.__class__ is not str and (made := encoded(member)) is not member
+        }
+        return {**value, **changed} if changed else value
     if isinstance(value, list):
-        elements = [encoded(member) for member in value]
-        changed = any(new is not old for new, old in zip(elements, value, strict=True))
-        return elements if changed else value
+        elements = list(map(encoded, value))
+        return value if all(map(is_, elements, value)) else elements
     return value
 
 
@@ -201,6 +205,17 @@ def resolve(place: Place) -> Sort:
     """Return the sorts allowed at a place."""
     if isinstance(place, str):
         return _named(place[1:]) if place.startswith("@") else _SORTS[place]
+    # Places with a sort are kept: no other one gets the identity of these.
+    known = _RESOLVED.get(id(place))
+    if known is None:
+        known = _RESOLVED[id(place)] = place, _resolved(place)
+    return known[1]
+
+
+_RESOLVED: Final[dict[int, tuple[Place, Sort]]] = {}
+
+
+def _resolved(place: Place) -> Sort:
     if isinstance(place, dict):
         others = _UNKNOWN if place.get("open") else None
         defaults = MappingProxyType(place.get("defaults", {}))

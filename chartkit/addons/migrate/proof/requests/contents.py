@@ -33,10 +33,9 @@ class Contents:
         and for no others."""
         if isinstance(value, str):
             return value
-        if not isinstance(value, dict | list):
+        if not isinstance(value, (dict, list)):
             return type(value), value
-        content = self._found.get(id(value))
-        return self._new(value) if content is None else content
+        return self._found.get(id(value)) or self._new(value)
 
     def changed_of(self, value: Body) -> dict[Hashable, Body]:
         """Return what became of an object, by what was changed: nothing that lasts for one whose

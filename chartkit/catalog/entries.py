@@ -76,7 +76,11 @@ def read_folder(folder: str, texts: Mapping[str, str], root: Path) -> tuple[list
             problems.append(str(error))
         else:
             policies.extend((name, document) for document in documents if is_policy(document.body))
-    return list(_named(folder, policies)), problems
+    entries: list[Entry] = []
+    names = references(folder, [(file, _name(document.body)) for file, document in policies])
+    for reference, (file, document) in zip(names, policies, strict=True):
+        entries.append(_plain(one_line(reference), f"{folder}/{file}".lstrip("/"), document))
+    return entries, problems
 
 
 def _documents(source: Source) -> list[Document]:
@@ -88,12 +92,6 @@ def _documents(source: Source) -> list[Document]:
         with contextlib.suppress(InputError):
             return read_text(source.text, source.file)
         raise error from None
-
-
-def _named(folder: str, documents: Sequence[tuple[str, Document]]) -> Iterator[Entry]:
-    names = references(folder, [(file, _name(document.body)) for file, document in documents])
-    for reference, (file, document) in zip(names, documents, strict=True):
-        yield _plain(one_line(reference), f"{folder}/{file}".lstrip("/"), document)
 
 
 def _plain(reference: str, file: str, document: Document) -> Entry:

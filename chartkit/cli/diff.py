@@ -79,24 +79,20 @@ def diff(
     if against == _RELEASE and not Path(against).is_dir():
         comparisons = [_live(project, environments, context, notes)]
     elif start is not None and target is not None:
-        comparisons = [_between(project, start, target, notes)]
+        from chartkit.render.compare.report import comparison
+        from chartkit.render.environment import of_environment
+
+        before, after = (
+            of_environment(project, project.environment(name), name) for name in (start, target)
+        )
+        _warn(notes, before, after)
+        comparisons = [comparison(before, after)]
     else:
         comparisons = _against(project, against or "", environments, notes)
     show(report(comparisons), options)
     level = Level[fail_on.upper()] if fail_on else None
     fails = level is not None and any(comparison.at_least(level) for comparison in comparisons)
     raise SystemExit(notes.exit_code(fails))
-
-
-def _between(project: Project, start: str, target: str, note: Notes) -> Comparison:
-    from chartkit.render.compare.report import comparison
-    from chartkit.render.environment import of_environment
-
-    before, after = (
-        of_environment(project, project.environment(name), name) for name in (start, target)
-    )
-    _warn(note, before, after)
-    return comparison(before, after)
 
 
 def _warn(note: Notes, *sides: Side) -> None:

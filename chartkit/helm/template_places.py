@@ -215,7 +215,20 @@ class ChartPlaces:
         passed_over: dict[int, set[int]] = {}
         try:
             for _ in range(_ROUNDS):
-                texts = self._render(passed_over)
+                # Render the chart with marks; passed_over: the lines without one.
+                inputs = self._inputs
+                with temporary_folder() as parent:
+                    folder = parent / (inputs.folder.resolve().name or "chart")
+                    write_copy(
+                        inputs.folder,
+                        folder,
+                        {
+                            name: marked(self.text(name), number, passed_over.get(number, ()))
+                            for number, name in enumerate(self._names)
+                        },
+                    )
+                    files = helm().render(folder, inputs.values, inputs.target).files
+                texts = {name.partition("/")[2]: text for name, text in files.items()}
                 swallowed = set[tuple[int, int]]()
                 rendered: dict[str, _Rendered] = {}
                 for name, originals in self._originals.items():
@@ -234,22 +247,6 @@ class ChartPlaces:
         except (ChartkitError, OSError):
             pass
         return {}
-
-    def _render(self, passed_over: Mapping[int, set[int]]) -> dict[str, str]:
-        """Render the chart with marks; passed_over: the lines without one."""
-        inputs = self._inputs
-        with temporary_folder() as parent:
-            folder = parent / (inputs.folder.resolve().name or "chart")
-            write_copy(
-                inputs.folder,
-                folder,
-                {
-                    name: marked(self.text(name), number, passed_over.get(number, ()))
-                    for number, name in enumerate(self._names)
-                },
-            )
-            files = helm().render(folder, inputs.values, inputs.target).files
-        return {name.partition("/")[2]: text for name, text in files.items()}
 
     def _origins(self, text: str) -> list[tuple[int, int] | None]:
         """Return the file and line of a template that each line of a marked text comes from."""

@@ -274,22 +274,18 @@ def part_of(chart: Chart, policies: Collection[LibraryPolicy]) -> Path:
     if not target.is_dir():
         target.mkdir(parents=True)
         follows = os.link not in os.supports_follow_symlinks  # Windows has no choice.
-        for name in _wanted(chart, {template_file(policy) for policy in policies}):
-            (target / name).parent.mkdir(parents=True, exist_ok=True)
-            os.link(chart.files.folder / name, target / name, follow_symlinks=follows)
+        templates = {template_file(policy) for policy in policies}
+        others = {
+            name
+            for name in chart.files.tree.files
+            if (name.startswith("templates/") and name.count("/") > 1)
+        }.difference(templates)
+        left_out = {SCHEMA_FILE, *_ABOUT_ALL, *others}
+        for path in chart.files.folder.rglob("*"):
+            name = path.relative_to(chart.files.folder).as_posix()
+            if name not in left_out and (path.is_symlink() or not path.is_dir()):
+                (target / name).parent.mkdir(parents=True, exist_ok=True)
+                os.link(chart.files.folder / name, target / name, follow_symlinks=follows)
         schema = parameters_alone(chart.files.schema() or {}, names)
         (target / SCHEMA_FILE).write_text(json.dumps(schema), "utf-8", newline="\n")
     return target
-
-
-def _wanted(chart: Chart, templates: Collection[str]) -> Iterator[str]:
-    others = {
-        name
-        for name in chart.files.tree.files
-        if (name.startswith("templates/") and name.count("/") > 1)
-    }.difference(templates)
-    left_out = {SCHEMA_FILE, *_ABOUT_ALL, *others}
-    for path in chart.files.folder.rglob("*"):
-        name = path.relative_to(chart.files.folder).as_posix()
-        if name not in left_out and (path.is_symlink() or not path.is_dir()):
-            yield name

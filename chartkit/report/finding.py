@@ -115,21 +115,20 @@ class Finding:
     def fingerprint(self) -> str:
         """The identity of the finding from run to run: it names no line, so that moved lines and
         reordered documents keep it."""
-        parts = (self.rule.kind, self.rule.policy, self.rule.name, *self._identity(), self.field)
+        resource = self.resource
+        if resource is not None and resource.kind:
+            group = resource.api_version.rpartition("/")[0]
+            identity: tuple[str, ...] = group, resource.kind, resource.namespace, resource.name
+        elif self.location is None:
+            identity = (self.message,)
+        else:
+            path = self.location.path
+            identity = (self.file, path) if path else (self.file, self.message)
+        parts = (self.rule.kind, self.rule.policy, self.rule.name, *identity, self.field)
         text = "\0".join(parts).encode("utf-8", "replace")
         import hashlib
 
         return hashlib.sha256(text).hexdigest()[:32]
-
-    def _identity(self) -> tuple[str, ...]:
-        resource = self.resource
-        if resource is not None and resource.kind:
-            group = resource.api_version.rpartition("/")[0]
-            return group, resource.kind, resource.namespace, resource.name
-        if self.location is None:
-            return (self.message,)
-        path = self.location.path
-        return (self.file, path) if path else (self.file, self.message)
 
 
 @lru_cache(maxsize=1024)

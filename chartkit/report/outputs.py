@@ -6,15 +6,12 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TextIO, cast
+from typing import Any, NamedTuple, TextIO, cast
 
 from chartkit.errors import InputError
 from chartkit.model import Body, Diagnostic, Resource, RuleResult, Status
 from chartkit.report.formats import QUERIED, MakeWriter, writer_of
 from chartkit.report.model import NONE_ACCEPTED, Accepted, Divisible, ReportOptions, Writer
-
-if TYPE_CHECKING:
-    pass
 
 
 class Output(NamedTuple):

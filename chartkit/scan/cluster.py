@@ -6,7 +6,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from chartkit.engine import OFFLINE, PolicyAttachments, RunnablePolicy, World
 from chartkit.engine.cluster_policy.policy_check.warnings import deprecations
@@ -54,9 +54,6 @@ from chartkit.scan.run import ScanContext, namespace_labels, namespaces_among, r
 from chartkit.scan.user_inputs import UserInputs, load_user_inputs
 from chartkit.scan.verdicts import ReportedForms
 from chartkit.wording import abridged, counted
-
-if TYPE_CHECKING:
-    from chartkit.scan.custom_resources.results import CustomResources
 
 _KINDS: Final = (
     ("wgpolicyk8s.io", "PolicyReport"),
@@ -178,8 +175,11 @@ def scan_cluster(
     for diagnostic in (*survey.diagnostics, *policies.diagnostics, *policies.remarks):
         console.note(diagnostic)
     custom = custom_resources(read_definitions(options, console.note), (), console.note)
-    for line in _unserved(custom, reader):
-        console.stderr(line)
+    for kind in custom.definitions.kinds if custom is not None else ():
+        if reader.discovery.of_kind(f"{kind.group}/{kind.version}", kind.kind) is None:
+            named = f"{kind.group}/{kind.version} {kind.kind}"
+            line = f"not judged: {named}: the cluster does not serve it"
+            console.stderr(line)
     requests = Requests(policies, (), survey.namespace_objects, inputs, custom)
     require_policies(policies, console)
     report = ScanReport(reporting, requests)
@@ -216,14 +216,6 @@ def served_names(reader: Reader) -> CustomNames:
         {(resource.kind.group, resource.kind.kind): resource.namespaced for resource in custom},
         {resource.kind: resource.plural for resource in custom},
     )
-
-
-def _unserved(custom: CustomResources | None, reader: Reader) -> Iterator[str]:
-    """Yield a line for each custom kind that the cluster does not serve."""
-    for kind in custom.definitions.kinds if custom is not None else ():
-        if reader.discovery.of_kind(f"{kind.group}/{kind.version}", kind.kind) is None:
-            named = f"{kind.group}/{kind.version} {kind.kind}"
-            yield f"not judged: {named}: the cluster does not serve it"
 
 
 def _load_policies(options: RequestOptions, cluster: ClusterOptions, survey: Survey) -> PolicySet:

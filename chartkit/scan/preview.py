@@ -88,7 +88,13 @@ def run_preview(
         changes = [changed_object for changed_object in changes if _is_new(changed_object, seen)]
         if not shows_secrets:
             changes = list(map(_without_secret_values, changes))
-        problems = tuple(_problems(results))
+        problem_lines: list[RuleResult] = []
+        for result in results:
+            if result.unmade:
+                problem_lines.append(replace(result, status=Status.ERROR, message=result.unmade))
+            elif result.status in (Status.ERROR, Status.FAIL):
+                problem_lines.append(result)
+        problems = tuple(problem_lines)
         if changes or problems:
             yield Preview(resource, tuple(changes), problems)
 
@@ -123,14 +129,6 @@ def write_manifests(previews: Sequence[Preview], folder: Path, shows_secrets: bo
         if file.exists() or file.is_symlink():
             raise InputError("is there already, and is not overwritten", Location(str(file)))
     write_together(files)
-
-
-def _problems(results: Sequence[RuleResult]) -> Iterator[RuleResult]:
-    for result in results:
-        if result.unmade:
-            yield replace(result, status=Status.ERROR, message=result.unmade)
-        elif result.status in (Status.ERROR, Status.FAIL):
-            yield result
 
 
 def _without_secret_values(change: ChangedObject) -> ChangedObject:

@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from chartkit.documents.reader import Document
 from chartkit.engine import OFFLINE, PolicyAttachments, RunnablePolicy, User, World, as_submitted
@@ -21,9 +20,6 @@ from chartkit.engine.ports import UNASKED, Registries, ServiceSource, SignatureS
 from chartkit.errors import InputError
 from chartkit.model import Location, Resource
 from chartkit.scan.inputs import Note, existing, is_remote
-
-if TYPE_CHECKING:
-    pass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

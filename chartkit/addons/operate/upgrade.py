@@ -414,12 +414,11 @@ class EksSupport:
 @cache
 def eks_support(data: ReleaseData = BUILT_IN) -> Mapping[Version, EksSupport]:
     """The Kubernetes versions that EKS has or had, oldest first."""
-    rows = [_support(row) for row in data.section("eks")]
+    rows: list[EksSupport] = []
+    for row in data.section("eks"):
+        days = [
+            date.fromisoformat(row[key])
+            for key in ("released", "standardSupport", "extendedSupport")
+        ]
+        rows.append(EksSupport(parse_version(row["version"], "Kubernetes"), *days))
     return MappingProxyType({row.kubernetes: row for row in rows})
-
-
-def _support(row: Body) -> EksSupport:
-    days = [
-        date.fromisoformat(row[key]) for key in ("released", "standardSupport", "extendedSupport")
-    ]
-    return EksSupport(parse_version(row["version"], "Kubernetes"), *days)

@@ -90,7 +90,14 @@ def changes_of(body: Json, solution: Solution, policy: RunnablePolicy) -> Iterat
             )
         ):
             continue
-        whole = _whole(body, path)
+        # The path of a list, or an item, that is not there yet around a field; else the field's
+        # own.
+        whole: FieldPath = path
+        for depth, step in enumerate(path):
+            if isinstance(step, int) and value_at(body, path[: depth + 1]) is MISSING:
+                listed = value_at(body, path[:depth])
+                whole = path[: depth + 1] if isinstance(listed, list) else path[:depth]
+                break
         if whole in done:
             continue
         done.add(whole)
@@ -109,13 +116,3 @@ def changes_of(body: Json, solution: Solution, policy: RunnablePolicy) -> Iterat
             source.rule,
             location_of(policy, source),
         )
-
-
-def _whole(body: Json, path: FieldPath) -> FieldPath:
-    """Return the path of a list, or an item, that is not there yet around a field; else the
-    field's own."""
-    for depth, step in enumerate(path):
-        if isinstance(step, int) and value_at(body, path[: depth + 1]) is MISSING:
-            listed = value_at(body, path[:depth])
-            return path[: depth + 1] if isinstance(listed, list) else path[:depth]
-    return path

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Final
 
@@ -254,24 +254,20 @@ def placeholders(template: Body) -> list[str]:
         return []
     names: list[str] = []
     try:
-        for node in _scalars(read_documents(template.get("value") or "")):
-            segments = scan(node.value, line_of(node))
-            names += [segment[1] for segment in segments if isinstance(segment, tuple)]
+        documents = read_documents(template.get("value") or "")
+        waiting, seen = list(documents), set[int]()
+        while waiting:
+            node = waiting.pop()
+            if isinstance(node, yaml.ScalarNode):
+                segments = scan(node.value, line_of(node))
+                names += [segment[1] for segment in segments if isinstance(segment, tuple)]
+            elif id(node) not in seen:
+                seen.add(id(node))
+                pairs = node.value if isinstance(node, yaml.MappingNode) else [node.value]
+                waiting += [child for pair in pairs for child in pair]
     except TemplateError:
         return []
     return names
-
-
-def _scalars(documents: Iterable[yaml.Node]) -> Iterator[yaml.Node]:
-    waiting, seen = list(documents), set[int]()
-    while waiting:
-        node = waiting.pop()
-        if isinstance(node, yaml.ScalarNode):
-            yield node
-        elif id(node) not in seen:
-            seen.add(id(node))
-            pairs = node.value if isinstance(node, yaml.MappingNode) else [node.value]
-            waiting += [child for pair in pairs for child in pair]
 
 
 class _Compiler:

@@ -218,7 +218,11 @@ class Context:
         self._held |= {slot}
         try:
             if not (slot.loaded and slot.loader.cached):
-                slot.value = self._fetch(slot.loader)
+                timings = self.world.timings
+                if timings is None:
+                    slot.value = slot.loader.fetch(self)
+                else:
+                    slot.value = timings.entry(slot.loader.name, partial(slot.loader.fetch, self))
             slot.loaded = True
             if slot.value is not NOTHING:
                 name = slot.loader.name
@@ -237,12 +241,6 @@ class Context:
                 raise
         finally:
             self._shared.limit = None
-
-    def _fetch(self, loader: Loader) -> Json:
-        timings = self.world.timings
-        if timings is None:
-            return loader.fetch(self)
-        return timings.entry(loader.name, partial(loader.fetch, self))
 
 
 def merge(base: Mapping[str, Json], extra: Mapping[str, Json]) -> dict[str, Json]:

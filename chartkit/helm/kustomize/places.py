@@ -228,7 +228,17 @@ class Origins:
         path = text_of(origin.get("path")) or text_of(origin.get("configuredIn"))
         path = path or self._searched(body) or own.name
         file = os.path.normpath(os.path.join(own.folder, path))
-        if (base := _original(self._resources(file), body)) is not None:
+        # The object of a file that a built one comes from: of its kind and, before prefixes and
+        # suffixes, its name.
+        candidates = self._resources(file)
+        name = text_of(mapping_at(body, "metadata").get("name"))
+        same_kind = [item for item in candidates if item.kind == body.get("kind")] or candidates
+        named = [resource for resource in same_kind if resource.name and resource.name in name]
+        if not named:
+            original: Resource | None = same_kind[0] if len(same_kind) == 1 else None
+        else:
+            original = max(named, key=lambda resource: len(resource.name))
+        if (base := original) is not None:
             return base, base.location
         for kustomization in self.closure:
             if file == os.path.join(kustomization.folder, kustomization.name):
@@ -298,17 +308,6 @@ class Origins:
                         text = read_source(at)
                     for patch in read_text(text, self._name(at)):
                         yield _Patch(mapping_at(entry, "target"), patch, around)
-
-
-def _original(candidates: Sequence[Resource], body: Body) -> Resource | None:
-    """Return the object of a file that a built one comes from: of its kind and, before prefixes and
-    suffixes, its name."""
-    name = text_of(mapping_at(body, "metadata").get("name"))
-    same_kind = [item for item in candidates if item.kind == body.get("kind")] or candidates
-    named = [resource for resource in same_kind if resource.name and resource.name in name]
-    if not named:
-        return same_kind[0] if len(same_kind) == 1 else None
-    return max(named, key=lambda resource: len(resource.name))
 
 
 def _generator(kustomization: Kustomization, body: Body) -> Location:

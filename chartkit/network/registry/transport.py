@@ -15,7 +15,6 @@ from typing import Final
 from urllib.parse import urlencode, urlsplit
 
 from chartkit.go.fmt import go_sprint
-from chartkit.model import Json
 from chartkit.network.http import transport
 from chartkit.network.http.connections import encrypted, system_trust
 from chartkit.network.http.errors import Fault, NetworkError
@@ -91,7 +90,12 @@ def diagnosis(answer: Response) -> str:
         body = None
     errors = body.get("errors") if isinstance(body, dict) else None
     if isinstance(errors, list) and errors:
-        texts = [_diagnostic(error) for error in errors[:5] if isinstance(error, dict)]
+        texts: list[str] = []
+        for error in errors[:5]:
+            if isinstance(error, dict):
+                text = f"{error.get('code', '')}: {error.get('message', '')}"
+                detail = error.get("detail")
+                texts.append(text if detail is None else f"{text}; {go_sprint(detail)}")
         many = "multiple errors returned: " if len(texts) > 1 else ""
         return printable(many + "; ".join(texts))
     text = _status(answer)
@@ -110,12 +114,6 @@ def _status(answer: Response) -> str:
     except ValueError:
         phrase = ""
     return f"unexpected status code {answer.status} {phrase}"
-
-
-def _diagnostic(body: Mapping[str, Json]) -> str:
-    text = f"{body.get('code', '')}: {body.get('message', '')}"
-    detail = body.get("detail")
-    return text if detail is None else f"{text}; {go_sprint(detail)}"
 
 
 def printable(text: str) -> str:

@@ -81,15 +81,14 @@ class Exclusions:
     def of(self, policy: str) -> Sequence[Exclusion]:
         """Return the exclusions of a policy: those for every policy first."""
         if policy not in self._known:
-            self._known[policy] = self._read(policy)
+            own = ("policies", policy, "exclude")
+            if not mapping_at(self._merged, own[0], policy, own[2]):
+                own = ("policyExclude", policy, "")
+            paths = [("exclude",), own if own[2] else own[:2]]
+            self._known[policy] = [
+                exclusion for path in paths for exclusion in self._below(path, policy)
+            ]
         return self._known[policy]
-
-    def _read(self, policy: str) -> Sequence[Exclusion]:
-        own = ("policies", policy, "exclude")
-        if not mapping_at(self._merged, own[0], policy, own[2]):
-            own = ("policyExclude", policy, "")
-        paths = [("exclude",), own if own[2] else own[:2]]
-        return [exclusion for path in paths for exclusion in self._below(path, policy)]
 
     def _below(self, path: tuple[str, ...], policy: str) -> Iterator[Exclusion]:
         block: Json = self._merged

@@ -77,10 +77,7 @@ class HtmlWriter(FindingFormat):
     def write(self, finding: Finding) -> None:
         self._tally.add(finding)
         key = finding.rule.kind, finding.rule.id
-        self._texts.write(key, self._row(finding))
-
-    def _row(self, finding: Finding) -> str:
-        """Return a finding as HTML: most of it is the same for many findings."""
+        # A finding as HTML: most of it is the same for many findings.
         owner_label, location = self._options.owner_label, finding.location
         resource, acceptance = finding.resource, finding.acceptance
         source = self._sources.around(location)
@@ -116,7 +113,7 @@ class HtmlWriter(FindingFormat):
             more = f"<details><summary>Why</summary><pre>{text}</pre></details>"
         if finding.link:
             more += f'<p><a href="{escape(finding.link)}" rel="noreferrer">Open and try</a></p>'
-        return f"{row.removesuffix('</li>')}{more}</li>" if more else row
+        self._texts.write(key, f"{row.removesuffix('</li>')}{more}</li>" if more else row)
 
     def part(self) -> tuple[SpoolPart[tuple[str, str]], Tally]:
         tally, self._tally = self._tally, Tally(self._options.owner_label)

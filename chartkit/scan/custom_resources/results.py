@@ -255,21 +255,15 @@ def _repeated(
         compared = values
     else:
         return
-    for at in _second_ones(compared):
-        here = (*path, at)
-        name = field_name(here, keys)
-        yield problem(here, name, Reason.DUPLICATE, "", compared[at])
+    seen: dict[str, int] = {}
+    for at, value in enumerate(compared):
+        text = go_json(value) if not isinstance(value, bool) else str(value)
+        seen[text] = seen.get(text, 0) + 1
+        if seen[text] == 2:
+            here = (*path, at)
+            name = field_name(here, keys)
+            yield problem(here, name, Reason.DUPLICATE, "", compared[at])
 
 
 def _key(names: Sequence[str], body: Body) -> Body:
     return {name: body[name] for name in names if name in body}
-
-
-def _second_ones(values: Sequence[Json]) -> Iterator[int]:
-    """Yield the index of the first repetition of each value."""
-    seen: dict[str, int] = {}
-    for at, value in enumerate(values):
-        text = go_json(value) if not isinstance(value, bool) else str(value)
-        seen[text] = seen.get(text, 0) + 1
-        if seen[text] == 2:
-            yield at

@@ -262,25 +262,22 @@ def _filled(value: Json, unknown: list[FieldPath], path: FieldPath) -> Json:
         if inside:
             raise _UnknownError
         return items
-    return _text(value) if isinstance(value, str) and "${" in value else value
-
-
-def _text(text: str) -> Json:
-    """Return a text with its variables replaced, of the type that YAML then gives it; raise
-    _UnknownError."""
-    expanded = text
-    for _ in range(_DEEPEST):
-        before, expanded = expanded, _VARIABLE.sub(_default, expanded)
-        if expanded == before:
-            break
-    expanded = expanded.replace(_ESCAPED, "${")
-    if expanded == text or "\n" in expanded:
-        return expanded
-    try:
-        documents = read_text(expanded)
-    except InputError:
-        return expanded
-    return documents[0].body if len(documents) == 1 else None
+    # A text with its variables replaced, of the type that YAML then gives it; raise _UnknownError.
+    if isinstance(value, str) and "${" in value:
+        expanded = value
+        for _ in range(_DEEPEST):
+            before, expanded = expanded, _VARIABLE.sub(_default, expanded)
+            if expanded == before:
+                break
+        expanded = expanded.replace(_ESCAPED, "${")
+        if expanded == value or "\n" in expanded:
+            return expanded
+        try:
+            documents = read_text(expanded)
+        except InputError:
+            return expanded
+        return documents[0].body if len(documents) == 1 else None
+    return value
 
 
 def _default(match: re.Match[str]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -87,17 +87,14 @@ def judged(
     pointers = dict.fromkeys(chain.from_iterable(fields))
     if has_suppressions(resource):
         pointers[_ANNOTATION] = None
-    return Judged(sent, results, _known(resource.location, pointers, shown.excerpts))
-
-
-def _known(base_: Location, pointers: Iterable[str], has_excerpts: bool) -> KnownPlaces:
+    base_ = resource.location
     base = pointer_steps(base_.path)
     places: dict[tuple[str, ...], tuple[int, int, str]] = {}
     for pointer in pointers:
         location = base_.within(pointer)
         places[base + pointer_steps(pointer)] = location.line, location.column, location.path
     excerpts: dict[int, tuple[int, Sequence[str]]] = {}
-    if has_excerpts and base_.places is not None:
+    if shown.excerpts and base_.places is not None:
         lines = {base_.line, *(line for line, _, _ in places.values())}
         excerpts = {line: base_.places.excerpt(line) for line in lines}
-    return KnownPlaces(base_.file, places, excerpts)
+    return Judged(sent, results, KnownPlaces(base_.file, places, excerpts))

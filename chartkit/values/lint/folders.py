@@ -78,8 +78,19 @@ class FolderValues:
     def add(self, folder: Path) -> None:
         """Sort in the files below a folder; raise InputError where none has values."""
         before = len(self.files)
-        for file in _yaml_files(folder):
-            self._add_file(file)
+        excludes = exclusion(folder)
+        for here, folders, names in os.walk(folder):
+            passed = _OF_CHARTS if _CHART_FILE in names else frozenset()
+            folders[:] = sorted(
+                name
+                for name in folders
+                if name[0] != "." and name not in passed and not excludes(Path(here, name), True)
+            )
+            for name in sorted(names):
+                file = Path(here, name)
+                is_wanted = file.suffix in (".yaml", ".yml") and name != _CHART_FILE
+                if is_wanted and name[0] != "." and file.is_file() and not excludes(file):
+                    self._add_file(file)
         if len(self.files) == before:
             hint = "name the values files"
             raise InputError("holds no values of Kyverno's charts", Location(str(folder)), hint)
@@ -115,24 +126,6 @@ def _may_be_kyvernos(file: Path) -> bool:
     except InputError:
         return True
     return b"Controller" in content or b"kyverno" in content
-
-
-def _yaml_files(folder: Path) -> Iterator[Path]:
-    """Yield the YAML files below a folder, sorted, without hidden and excluded ones, templates of
-    charts, and subcharts."""
-    excludes = exclusion(folder)
-    for here, folders, names in os.walk(folder):
-        passed = _OF_CHARTS if _CHART_FILE in names else frozenset()
-        folders[:] = sorted(
-            name
-            for name in folders
-            if name[0] != "." and name not in passed and not excludes(Path(here, name), True)
-        )
-        for name in sorted(names):
-            file = Path(here, name)
-            is_wanted = file.suffix in (".yaml", ".yml") and name != _CHART_FILE
-            if is_wanted and name[0] != "." and file.is_file() and not excludes(file):
-                yield file
 
 
 def _has_values(file: Path, documents: Sequence[Document]) -> bool:

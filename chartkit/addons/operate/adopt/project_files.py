@@ -87,7 +87,14 @@ class AdoptedProject:
                     names, lambda name, _at: f"{_SHARED_EXCEPTIONS}/{name.rpartition('/')[2]}"
                 )
         self.texts = {moved.get(name, name): text for name, text in self.texts.items()}
-        self.environments = [_after(environment, moved) for environment in self.environments]
+        afters: list[AdoptedEnvironment] = []
+        for environment in self.environments:
+            folder = environment.exceptions
+            if folder and any(name.startswith(f"{folder}/") for name in moved):
+                folder = _SHARED_EXCEPTIONS
+            values = tuple(moved.get(name, name) for name in environment.values)
+            afters.append(replace(environment, values=values, exceptions=folder))
+        self.environments = afters
         return moved
 
     def set_baselines(self, texts: Mapping[str, str]) -> None:
@@ -230,12 +237,3 @@ def _in_common(bodies: Sequence[Body]) -> Body:
 def baseline_file(environment: str) -> str:
     """Return the path of an environment's baseline in the project."""
     return f"{_BASELINES}/{environment}.yaml"
-
-
-def _after(environment: AdoptedEnvironment, moved: Mapping[str, str]) -> AdoptedEnvironment:
-    """Return an environment after files moved."""
-    folder = environment.exceptions
-    if folder and any(name.startswith(f"{folder}/") for name in moved):
-        folder = _SHARED_EXCEPTIONS
-    values = tuple(moved.get(name, name) for name in environment.values)
-    return replace(environment, values=values, exceptions=folder)

@@ -125,7 +125,23 @@ def plan(
             before = deployed_objects(cluster, NAMESPACE, there.name, there.revision)
         steps.append(_step(project.charts / name, environment, kubernetes, apis, there, before))
         refusals += _refusals(steps[-1], environment, live)
-    notes = [*_notes(environment, live, steps), *_leftovers(steps, cluster)]
+    step_notes = []
+    if live != environment.kubernetes:
+        step_notes.append(
+            f"chartkit.yaml says Kubernetes {environment.kubernetes} for {environment.name}: "
+            f"the charts were not checked for {live}"
+        )
+    if environment.is_unsupported:
+        diagnostics = _judged(environment, environment.kyverno, live)
+        step_notes += [note.message for note in diagnostics if note.severity is Severity.WARNING]
+    for step in steps:
+        wanted, runs = _kyverno(step.wanted), _kyverno(step.there)
+        if wanted is not None and runs is not None and runs.next_minor() < wanted:
+            step_notes.append(
+                f"this skips versions between Kyverno {runs} and {wanted}: "
+                f"`chartkit plan --from {runs}/{live} --to {wanted}/{live}` shows the way"
+            )
+    notes = [*step_notes, *_leftovers(steps, cluster)]
     notes += [str(warning) for step in steps for warning in step.rendered.warnings]
     return Plan(
         environment.name, cluster.shown, kubernetes, tuple(steps), tuple(refusals), tuple(notes)
@@ -265,26 +281,6 @@ def _leftovers(steps: Sequence[Step], cluster: Cluster) -> Iterator[str]:
                     f"ClusterRole {name} has no owner, an earlier removal left it: it is deleted "
                     "first"
                 )
-
-
-def _notes(environment: Environment, live: Version, steps: Sequence[Step]) -> list[str]:
-    notes = []
-    if live != environment.kubernetes:
-        notes.append(
-            f"chartkit.yaml says Kubernetes {environment.kubernetes} for {environment.name}: "
-            f"the charts were not checked for {live}"
-        )
-    if environment.is_unsupported:
-        diagnostics = _judged(environment, environment.kyverno, live)
-        notes += [note.message for note in diagnostics if note.severity is Severity.WARNING]
-    for step in steps:
-        wanted, runs = _kyverno(step.wanted), _kyverno(step.there)
-        if wanted is not None and runs is not None and runs.next_minor() < wanted:
-            notes.append(
-                f"this skips versions between Kyverno {runs} and {wanted}: "
-                f"`chartkit plan --from {runs}/{live} --to {wanted}/{live}` shows the way"
-            )
-    return notes
 
 
 def names_of(release: str) -> list[str]:

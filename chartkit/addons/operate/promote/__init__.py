@@ -228,20 +228,6 @@ def _files(project: Project, plan: Plan, options: PromoteOptions, today: date) -
     read_decisions(record)
     files[record] = with_entry(record, entry)
     files[project.file] = text.text
-    _require_enforced(text, project, plan, names)
-    return files
-
-
-def _text(project: Project, environment: str) -> ProjectText:
-    name, _, cluster = environment.partition("/")
-    path = ("environments", name, *(("clusters", cluster) if cluster else ()))
-    return ProjectText(read_source(project.file), path, project.file)
-
-
-def _require_enforced(
-    text: ProjectText, project: Project, plan: Plan, names: Sequence[str]
-) -> None:
-    """Raise InputError where another key of chartkit.yaml still has the last word."""
     edited = parse_project(read_text(text.text, str(project.file))[0], project.file)
     for environment in _targets(edited, plan.environment):
         for name in names:
@@ -254,6 +240,13 @@ def _require_enforced(
                 hint = "change it there"
                 message = f"{environment.name} gives {name} another action than {plan.environment}"
                 raise InputError(message, location, hint)
+    return files
+
+
+def _text(project: Project, environment: str) -> ProjectText:
+    name, _, cluster = environment.partition("/")
+    path = ("environments", name, *(("clusters", cluster) if cluster else ()))
+    return ProjectText(read_source(project.file), path, project.file)
 
 
 def _taken_back(project: Project, options: PromoteOptions, today: date) -> Promotion:

@@ -166,19 +166,8 @@ def decided(candidate: Candidate, options: PromoteOptions, scope: Scope) -> Plan
     candidate.caveats = caveats_of(candidate, everywhere=not scope.patterns)
     if not only_audits(candidate, scope):
         return PlannedPolicy(candidate, Verdict.DONE)
-    _settle(candidate)
-    evidence = candidate.evidence
-    exceptions = 0
-    if options.with_exceptions and evidence.blocked:
-        exceptions = len({violation.subject for violation in evidence.blocked})
-    reasons = tuple(_reasons(candidate, options, excepted=bool(exceptions)))
-    verdict = Verdict.HELD if reasons else Verdict.PROMOTE
-    return PlannedPolicy(candidate, verdict, reasons, exceptions if not reasons else 0)
-
-
-def _settle(candidate: Candidate) -> None:
-    """Drop reported violations that the engine found as well, and add the owners that the engine
-    knows to the other reported ones."""
+    # Drop reported violations that the engine found as well, and add the owners that the engine
+    # knows to the other reported ones
     evidence = candidate.evidence
     owners = {hit.subject: hit.owner for hit in evidence.blocked if hit.owner}
     seen: dict[tuple[object, str], Violation] = {}
@@ -186,6 +175,13 @@ def _settle(candidate: Candidate) -> None:
         owned = replace(violation, owner=violation.owner or owners.get(violation.subject, ""))
         seen.setdefault((violation.subject, violation.rule), owned)
     evidence.blocked[:] = seen.values()
+    evidence = candidate.evidence
+    exceptions = 0
+    if options.with_exceptions and evidence.blocked:
+        exceptions = len({violation.subject for violation in evidence.blocked})
+    reasons = tuple(_reasons(candidate, options, excepted=bool(exceptions)))
+    verdict = Verdict.HELD if reasons else Verdict.PROMOTE
+    return PlannedPolicy(candidate, verdict, reasons, exceptions if not reasons else 0)
 
 
 def _reasons(candidate: Candidate, options: PromoteOptions, excepted: bool) -> Iterator[str]:

@@ -14,7 +14,7 @@ from typing import Final
 from chartkit.addons.migrate.conversion import RuleOutcome
 from chartkit.addons.migrate.files.texts import MigratedObject
 from chartkit.addons.migrate.plan.origin import Origin, Tool, origin_of
-from chartkit.addons.operate.rehearsal import RANKS, Act, Fact, Rehearsal, Step
+from chartkit.addons.operate.rehearsal import RANKS, Act, Fact, Rehearsal
 from chartkit.engine.cluster_policy.policy_check.warnings import is_legacy
 from chartkit.kyverno.versions import Version
 from chartkit.model import Body, Diagnostic, Resource, Severity, mapping_at, mappings_at
@@ -84,38 +84,33 @@ def _blocks(rehearsal: Rehearsal) -> Iterator[Block]:
         if task.commands:
             yield Code([f"   {shown(line)}" for line in task.commands])
     for step in rehearsal.steps:
-        yield from _step(rehearsal, step)
+        together: dict[tuple[int, ...], list[Fact]] = {}
+        hits = [fact for fact in step.facts if fact.hits]
+        for fact in sorted(hits, key=lambda fact: RANKS[fact.change.severity]):
+            together.setdefault(tuple(map(id, fact.objects)), []).append(fact)
+        if together:
+            yield from ("", Heading(step.title))
+        for facts in together.values():
+            stops = any(fact.change.stops for fact in facts)
+            # The tasks say what to do about policies that end.
+            has_tasks = stops and step is rehearsal.ending
+            rows = [(fact.change.severity, _fact(fact, not has_tasks)) for fact in facts]
+            yield Table(("severity", "what changes"), rows)
+            objects = facts[0].objects
+            listed = rehearsal.ending or step
+            if listed is not step and all(map(is_legacy, objects)) and not _is_narrow(facts[0]):
+                yield f"{len(objects)} of the objects of {listed.title}"
+            elif objects:
+                ends = [(item, list(rehearsal.acts.of(item)) if stops else []) for item in objects]
+                order = list(Act).index
+                ends.sort(key=lambda pair: [order(act) for act, _ in pair[1][:1]])
+                head = ("object", "location", *(["what ends"] if stops else ()))
+                yield Table(head, [_row(*pair)[: len(head)] for pair in ends])
     unasked = [fact for step in rehearsal.steps for fact in step.facts if not fact.is_asked]
     if unasked:
         yield from ("", Heading("To read: no object and no value that is known decides these"))
         yield Items([fact.change.sentence for fact in unasked])
     yield from (f"not read: {shown(line)}" for line in rehearsal.unread)
-
-
-def _step(rehearsal: Rehearsal, step: Step) -> Iterator[Block]:
-    """Yield the facts of a step that concern something, grouped by their objects."""
-    together: dict[tuple[int, ...], list[Fact]] = {}
-    hits = [fact for fact in step.facts if fact.hits]
-    for fact in sorted(hits, key=lambda fact: RANKS[fact.change.severity]):
-        together.setdefault(tuple(map(id, fact.objects)), []).append(fact)
-    if together:
-        yield from ("", Heading(step.title))
-    for facts in together.values():
-        stops = any(fact.change.stops for fact in facts)
-        # The tasks say what to do about policies that end.
-        has_tasks = stops and step is rehearsal.ending
-        rows = [(fact.change.severity, _fact(fact, not has_tasks)) for fact in facts]
-        yield Table(("severity", "what changes"), rows)
-        objects = facts[0].objects
-        listed = rehearsal.ending or step
-        if listed is not step and all(map(is_legacy, objects)) and not _is_narrow(facts[0]):
-            yield f"{len(objects)} of the objects of {listed.title}"
-        elif objects:
-            ends = [(item, list(rehearsal.acts.of(item)) if stops else []) for item in objects]
-            order = list(Act).index
-            ends.sort(key=lambda pair: [order(act) for act, _ in pair[1][:1]])
-            head = ("object", "location", *(["what ends"] if stops else ()))
-            yield Table(head, [_row(*pair)[: len(head)] for pair in ends])
 
 
 def _is_narrow(fact: Fact) -> bool:

@@ -139,7 +139,32 @@ class Chart:
             else:
                 failed[edit.steps] = written(subject, edit.steps)
         for top, edits in missing.items():
-            outcome = self._tried(subject, top, edits)
+            # The only value that sets a missing or empty field. Values that are empty and named
+            # like the field are tried; the rendered object tells.
+            value: Json = None
+            try:
+                for edit in edits:
+                    value = changed(value, edit.steps[len(top) :], edit.value)
+            except NoPlaceError:
+                outcome: ValueEdit | Reason = written(subject, top)
+            else:
+                values = self._values_of(subject)
+                works: list[ValueEdit] = []
+                for key in _empty_values(values.merged, top[-1].lower()):
+                    source = self._source(values, key)
+                    if source is None:
+                        continue
+                    unit = ValueEdit(*source, value, tuple((subject, edit) for edit in edits))
+                    rendered = self._trial(unit)
+                    at = self.numbers.index(subject.number)
+                    if at < len(rendered) and all(has(rendered[at].body, edit) for edit in edits):
+                        works.append(unit)
+                if len(works) > 1:
+                    names = abridged([".".join(unit.steps) for unit in works])
+                    place = subject.given.location.within(pointer_of(*top))
+                    outcome = Reason(f"several values decide it: {names}", place, is_decision=True)
+                else:
+                    outcome = works[0] if works else written(subject, top)
             if isinstance(outcome, Reason):
                 failed |= {edit.steps: outcome for edit in edits}
             else:
@@ -170,32 +195,6 @@ class Chart:
         if not is_of_files and pointed_at(inputs.values, (*values.scope, *key)) is not None:
             return None
         return values.source(key, pointed_at(values.merged, key))
-
-    def _tried(self, subject: Subject, top: Steps, edits: Sequence[Edit]) -> ValueEdit | Reason:
-        """Return the only value that sets a missing or empty field. Values that are empty and named
-        like the field are tried; the rendered object tells."""
-        value: Json = None
-        try:
-            for edit in edits:
-                value = changed(value, edit.steps[len(top) :], edit.value)
-        except NoPlaceError:
-            return written(subject, top)
-        values = self._values_of(subject)
-        works: list[ValueEdit] = []
-        for key in _empty_values(values.merged, top[-1].lower()):
-            source = self._source(values, key)
-            if source is None:
-                continue
-            unit = ValueEdit(*source, value, tuple((subject, edit) for edit in edits))
-            rendered = self._trial(unit)
-            at = self.numbers.index(subject.number)
-            if at < len(rendered) and all(has(rendered[at].body, edit) for edit in edits):
-                works.append(unit)
-        if len(works) > 1:
-            names = abridged([".".join(unit.steps) for unit in works])
-            place = subject.given.location.within(pointer_of(*top))
-            return Reason(f"several values decide it: {names}", place, is_decision=True)
-        return works[0] if works else written(subject, top)
 
     def _trial(self, unit: ValueEdit) -> Sequence[Resource]:
         key = unit.file, unit.steps, repr(unit.value)

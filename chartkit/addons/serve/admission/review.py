@@ -125,6 +125,7 @@ def parse_review(content: bytes) -> Review:
     group, version, resource = _texts(request, "resource", "resource")
     namespace = _text(request, "namespace")
     user = request.get("userInfo")
+    fields = {key: request[key] for key in _FIELDS if request.get(key) not in (None, "")}
     parsed = Review(
         uid,
         kind,
@@ -138,17 +139,11 @@ def parse_review(content: bytes) -> Review:
         _object(request, "oldObject", kind, namespace),
         user if isinstance(user, dict) else {},
         request.get("dryRun") is True,
-        _fields(request),
+        {**fields, "options": request.get("options")},
     )
     if parsed.object is None and parsed.old is None:
         raise ReviewError("the request has neither object nor oldObject")
     return parsed
-
-
-def _fields(request: Body) -> Body:
-    """Return the request as Kyverno decodes it and writes it as JSON again, without the objects."""
-    fields = {key: request[key] for key in _FIELDS if request.get(key) not in (None, "")}
-    return {**fields, "options": request.get("options")}
 
 
 def _texts(request: Body, key: str, name: str) -> tuple[str, str, str]:

@@ -247,7 +247,15 @@ def _rules(entries: set[_Entry]) -> list[Body]:
     share one; rules that a wider one covers are left out."""
     operations: dict[tuple[str, str, str, str], set[str]] = {}
     for entry in entries:
-        if not _is_covered(entry, entries):
+        group, version, resource, below, scope, operation = entry
+        places = {(resource, below), (_ANY, below), (_ANY, _ANY), (resource, below and _ANY)}
+        wider = product({group, _ANY}, {version, _ANY}, places, {scope, _ANY})
+        is_covered = any(
+            (covering := _Entry(api, other, name, under, where, operation)) != entry
+            and covering in entries
+            for api, other, (name, under), where in wider
+        )
+        if not is_covered:
             below = f"/{entry.subresource}" if entry.subresource else ""
             key = (entry.group, entry.version, entry.scope, entry.resource + below)
             operations.setdefault(key, set()).add(entry.operation)
@@ -266,17 +274,6 @@ def _rules(entries: set[_Entry]) -> list[Body]:
             "scope": scope,
         }
         for (group, version, scope, allowed), resources in grouped.items()
-    )
-
-
-def _is_covered(entry: _Entry, entries: set[_Entry]) -> bool:
-    group, version, resource, below, scope, operation = entry
-    places = {(resource, below), (_ANY, below), (_ANY, _ANY), (resource, below and _ANY)}
-    wider = product({group, _ANY}, {version, _ANY}, places, {scope, _ANY})
-    return any(
-        (covering := _Entry(api, other, name, under, where, operation)) != entry
-        and covering in entries
-        for api, other, (name, under), where in wider
     )
 
 

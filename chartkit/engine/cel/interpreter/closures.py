@@ -136,14 +136,12 @@ class Planner:
         if expr.id in self._folded.constants:
             value = self._folded.constants[expr.id]
             return lambda _frame: value
-        step = self._plan(expr, scope)
-        return _traced(expr.id, step) if self._traced else step
-
-    def _plan(self, expr: ast.Expr, scope: Scope) -> Step:
         selectable = self._selectable(expr, scope)
         if selectable is not None:
-            return evaluated(selectable)
-        return _PLANS[expr.__class__](self, expr, scope)
+            step: Step = evaluated(selectable)
+        else:
+            step = _PLANS[expr.__class__](self, expr, scope)
+        return _traced(expr.id, step) if self._traced else step
 
     # Variables and selections.
 

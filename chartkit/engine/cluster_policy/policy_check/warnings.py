@@ -205,20 +205,16 @@ def _operators(rule: Rule) -> Iterator[_Warning]:
     for image in rule.verify_images:
         for attestation in image.get("attestations") or ():
             blocks += attestation.get("conditions") or ()
-    for operator in _named_operators(blocks):
-        instead = _OPERATORS.get(operator)
-        if instead is not None:
-            deprecated = "has been deprecated and will be removed soon"
-            yield f"Operator {operator} {deprecated}. Use these instead: {instead}", None
-
-
-def _named_operators(blocks: Iterable[Json]) -> Iterator[str]:
     for block in blocks:
         if isinstance(block, dict):
             block = [*(block.get("any") or ()), *(block.get("all") or ())]
         for condition in block if isinstance(block, list) else ():
             if isinstance(condition, dict):
-                yield str(condition.get("operator"))
+                operator = str(condition.get("operator"))
+                instead = _OPERATORS.get(operator)
+                if instead is not None:
+                    deprecated = "has been deprecated and will be removed soon"
+                    yield f"Operator {operator} {deprecated}. Use these instead: {instead}", None
 
 
 IsClusterWide = Callable[[str], bool | None]

@@ -362,20 +362,19 @@ def _member(data: bytes, limit: int) -> tuple[bytes, bytes]:
     try:
         content = inflater.decompress(data, limit)
     except zlib.error as error:
-        raise CelError(_problem(str(error))) from None
+        message = str(error)
+        if "header" in message or "compression method" in message:
+            fault = "gzip: invalid header"
+        elif "data check" in message or "length check" in message:
+            fault = "gzip: invalid checksum"
+        else:
+            fault = "flate: corrupt input"
+        raise CelError(fault) from None
     if inflater.eof:
         return content, inflater.unused_data
     if inflater.unconsumed_tail:
         raise CelError(f"gzip: the content is larger than {limit} bytes")
     raise CelError("unexpected EOF")
-
-
-def _problem(message: str) -> str:
-    if "header" in message or "compression method" in message:
-        return "gzip: invalid header"
-    if "data check" in message or "length check" in message:
-        return "gzip: invalid checksum"
-    return "flate: corrupt input"
 
 
 GZIP: Final = Library("kyverno.gzip", (compress, decompress))

@@ -114,16 +114,14 @@ IMAGE_DATA: Final = Library("kyverno.imagedata", get_metadata, variables=_IMAGE)
 
 def _apply(host: Host, namespace: str, objects: list[Value], position: int) -> bool:
     with Reraise(f"invalid arg {position}: ", CelError, CelError):
-        bodies = [_body(resource) for resource in objects]
+        bodies: list[dict[str, Value]] = []
+        for resource in objects:
+            if not isinstance(resource, dict):
+                raise no_conversion(resource, "*structpb.Struct")
+            bodies.append(json_object(resource))
     with Reraise("failed to generate resources: ", CelError, CelError):
         host.generate(namespace, bodies)
     return True
-
-
-def _body(value: Value) -> dict[str, Value]:
-    if not isinstance(value, dict):
-        raise no_conversion(value, "*structpb.Struct")
-    return json_object(value)
 
 
 @member(

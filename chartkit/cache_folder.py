@@ -75,8 +75,7 @@ def _folder_digest(folder: Path) -> str:
 
 
 def _packages() -> Iterator[tuple[str, int]]:
-    """Yield the names of the installed packages' metadata, which have their versions, and when
-    each was written."""
+    """The names of installed packages' metadata, with versions, and their times."""
     for folder in dict.fromkeys(sys.path):
         with contextlib.suppress(OSError), os.scandir(folder or ".") as entries:
             named = (entry for entry in entries if entry.name.endswith(_METADATA))

@@ -448,8 +448,7 @@ class Unit:
 
 
 def _known(kept: Json) -> dict[str, Unit]:
-    """Return the folders of a library as they were kept; none unless the text is as it was
-    written."""
+    """The folders of a library as they were kept; none if the text has changed."""
     match kept:
         case [digest, str(text)] if digest == digest_of(text):
             units: dict[str, Json] = json.loads(text)

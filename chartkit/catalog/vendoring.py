@@ -186,8 +186,7 @@ def _require_free(name: str, folder: Path) -> None:
 
 
 def _remember(name: str, folder: Path) -> None:
-    """Has the index read a library, so that the first search need not; what was written a moment
-    ago is not remembered."""
+    """Has the index read a library, so that the first search need not."""
     time.sleep(RECENT / 1e9)
     read_index(name, folder)
 

@@ -108,8 +108,7 @@ def _later(start: Start, offset: int, lines: int) -> Start:
 
 
 class _Reader:
-    """A reader of documents; scalars: values by their text; names: keys by themselves, so that
-    equal ones are one."""
+    """A reader of documents; scalars: values by text; names: keys, each kept once."""
 
     __slots__ = ("_is_block", "_names", "_scalars")
 

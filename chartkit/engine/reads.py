@@ -277,8 +277,7 @@ V = TypeVar("V")
 
 
 class _Node(Generic[V]):
-    """A course that evaluations took: reads with one answer each, and then a read with several, or
-    the value at the end."""
+    """A course of evaluations: reads with one answer each, then several, or the end's value."""
 
     __slots__ = ("branch", "edges", "steps", "value")
 

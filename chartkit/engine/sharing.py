@@ -146,8 +146,7 @@ class Sharing(Generic[W]):
 
 
 def _may_share(policy: RunnablePolicy) -> bool:
-    """Report whether a policy's verdict on a new object may depend on nothing but the object, its
-    namespace and its user."""
+    """Report whether a verdict may depend on object, namespace and user alone."""
     phases = policy.phases
     if Phase.VALIDATE not in phases or Phase.IMAGES in phases:
         return False
@@ -165,8 +164,7 @@ def place_of(request: Request) -> Hashable:
 
 
 def _roots(request: Request) -> tuple[Body, Body]:
-    """Return the roots that reads of a request start from: the object and the fields of a
-    review."""
+    """The roots of a request's reads: the object and the fields of a review."""
     return request.resource.body, request.review or _NO_FIELDS
 
 

@@ -150,8 +150,7 @@ def entries(chart: Path) -> list[Entry]:
 
 @dataclass(frozen=True, slots=True)
 class _Folder:
-    """A folder to walk: where it really is, its name in the chart, and the real folders that lead
-    to it."""
+    """A folder to walk: its real path, its name in the chart, the real folders above it."""
 
     path: str
     name: str
@@ -186,8 +185,7 @@ def _walk(folder: _Folder, inside: str, ignored: IgnoreRules) -> Iterator[Entry]
 
 
 def _real(path: str, name: str, inside: str) -> str:
-    """Return a path with links followed; raise ChartError where it is not in a folder, or is what
-    git keeps there."""
+    """A path with links followed; ChartError outside of the folder, or where git keeps its."""
     if not os.path.islink(path):
         return path
     try:

@@ -127,8 +127,7 @@ class Gateway:
 
     @contextmanager
     def _staged(self, chart: Path, values: Body, target: Target) -> Iterator[StagedChart]:
-        """A copy to work on; where Helm is stopped, the template is found, and messages speak of
-        the chart."""
+        """A copy to work on; messages of Helm speak of the chart."""
         staged = self._stage.staged(chart)
         require(chart, staged.missing, staged.defaults, values)
         try:

@@ -125,8 +125,7 @@ def _subject(chart: Path, values: Body) -> str:
 
 @lru_cache(maxsize=64)
 def _content(chart: Path) -> tuple[str, frozenset[str]]:
-    """Return a digest of a chart's name and files, and the files that may name the clock or chance:
-    packed charts may."""
+    """A digest of a chart's name and files, and the files that may name clock or chance."""
     digest = hashlib.sha256(os.fsencode(chart.name))
     by_chance = set[str]()
     files = (path for path in chart.rglob("*") if path.is_file())

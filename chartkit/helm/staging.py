@@ -137,8 +137,7 @@ class _Walk:
         return list(self._unresolved)
 
     def _with_known_dialect(self, schema: Json) -> Json:
-        """The schema, with the newest draft in place of one that is named by a URN: Helm takes
-        that."""
+        """The schema, with the newest draft in place of one that a URN names, as in Helm."""
         dialect = schema.get(_DIALECT) if isinstance(schema, dict) else None
         if not isinstance(schema, dict) or not isinstance(dialect, str) or not _is_urn(dialect):
             return schema

@@ -263,8 +263,7 @@ class ChartPlaces:
         return origins + [None] * pending
 
     def _gave_several(self, before: tuple[int, int], mark: tuple[int, int]) -> bool:
-        """Report whether one line of a template gave all lines since another mark: no line between
-        the two gives any."""
+        """Report whether one line gave all lines since another mark."""
         file, line = mark
         first = before[1] if before[0] == file else 0
         between = self._templates[file][first : line - 1]

@@ -124,8 +124,7 @@ def _last(values: Iterable[str]) -> bool | None:
 
 
 def _given(container: Body, flag: str, alone: str | None) -> Iterator[str]:
-    """Yield the values that the arguments of a container give a flag, as Go's package `flag` reads
-    them."""
+    """The values of a flag in a container's arguments, as Go's package `flag` reads them."""
     rest = map(text_of, list_of(container.get("args")))
     for argument in rest:
         name, equals, value = argument.removeprefix("-").removeprefix("-").partition("=")
@@ -201,8 +200,7 @@ def _indexed(plurals: Mapping[tuple[str, str], str]) -> KnownKinds:
 
 
 def _defined(definitions: Iterable[Body]) -> Iterable[tuple[tuple[str, str], str]]:
-    """Return the kinds of custom resource definitions; one without a group, kind and plural has
-    none."""
+    """The kinds of custom resource definitions that have a group, kind and plural."""
     for body in definitions:
         spec, names = mapping_at(body, "spec"), mapping_at(body, "spec", "names")
         group, kind, plural = spec.get("group"), names.get("kind"), names.get("plural")

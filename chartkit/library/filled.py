@@ -319,8 +319,7 @@ def _first_rule(spec: Body) -> Body:
 
 
 def _for_ephemeral_containers(body: Body) -> Body:
-    """Return the policy for the requests that add ephemeral containers, as they come to a
-    subresource."""
+    """The policy for requests that add ephemeral containers, at a subresource."""
     body = deepcopy(body)
     body["metadata"]["name"] += "-ephemeral"
     spec = body["spec"]

@@ -212,8 +212,7 @@ class Library:
         return replace(policy, instead_of=tuple(other.qualified for other in others))
 
     def _hiding(self, policy: LibraryPolicy) -> LibraryPolicy:
-        """A policy that was named as a whole, with the vendored policy of the same name that it
-        hides."""
+        """A policy that is named as a whole, with the vendored one of its name that it hides."""
         policies: Sequence[LibraryPolicy] = ()
         if any(library.is_own and library.name == policy.library for library in self.upstream):
             with contextlib.suppress(InputError):
@@ -327,8 +326,7 @@ def _policies(root: Path, location: Location) -> Iterator[FolderPolicy]:
 
 
 def _is_plain(root: Path, folder: Path) -> bool:
-    """Report whether a folder's policy.yaml, without metadata.yaml, is a policy as Kyverno reads
-    it."""
+    """Report whether a policy.yaml without metadata.yaml is a policy for Kyverno."""
     if (folder / METADATA_FILE).is_file():
         return False
     name = folder.relative_to(root).as_posix()

@@ -293,8 +293,7 @@ def _with_parameters(resolved: Selection, parameters: Mapping[str, Json]) -> Sel
 def _meant(
     resolved: Selection, library: Library, reference: str, location: Location | None
 ) -> LibraryPolicy:
-    """Return the policy of a reference. A name alone means, first, a policy that is selected
-    already."""
+    """The policy of a reference; a name alone means first a policy that is selected already."""
     there = resolved.policies.get(reference)
     return there.policy if there else library.find(reference, location)
 

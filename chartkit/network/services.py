@@ -190,8 +190,7 @@ def _check_url(call: ServiceCall) -> None:
 
 @lru_cache(maxsize=_TRUSTS)
 def _trust(authorities: str) -> ssl.SSLContext:
-    """Return the trust in a policy's certificates (PEM) alone, or in the system's where it has
-    none."""
+    """The trust in a policy's certificates (PEM), or in the system's without them."""
     if not authorities:
         return system_trust()
     try:

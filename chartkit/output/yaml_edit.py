@@ -219,8 +219,7 @@ def _flow_part(text: str, node: Any, value: Any, wanted: Any, write: Callable[[J
 
 
 def _indented_json(pad: str, step: str, value: Json) -> str:
-    """Return a value in JSON, its lines below the first one indented by pad; step: by how much more
-    its parts are."""
+    """A value in JSON, further lines indented by pad; step: by how much parts are."""
     return json.dumps(value, ensure_ascii=False, indent=step).replace("\n", f"\n{pad}")
 
 

@@ -247,8 +247,7 @@ class _Reader:
         return _Slot("", "", line, after, value, None, is_alias)
 
     def _is_plain(self, slot: _Slot) -> bool:
-        """Report whether a block has parts: its keys are what they look like, and nothing stands
-        before its first dash."""
+        """Report whether a block has parts, with plain keys and nothing before its first dash."""
         if _is_list(slot.node):
             mark: yaml.Mark = slot.node.start_mark
             return self._lines[mark.line].startswith("-", mark.column)

@@ -127,8 +127,7 @@ class _Merged:
 
 
 def _adds_up(path: FieldPath) -> bool:
-    """Report whether a list is added to the inherited one: an environment's, or a policy's in
-    one."""
+    """Report whether a list is added to the inherited one."""
     of_policy = len(path) == 3 and path[0] == "policies"
     return path[-1] in ADDED and (len(path) == 1 or of_policy)
 

@@ -152,8 +152,7 @@ def is_repeatable(subjects: Sequence[CheckTarget]) -> bool:
 
 
 def _evaluated(chart: Chart) -> Iterator[str]:
-    """Yield the texts of a chart that Helm evaluates: values, helpers, and templates that come to
-    anything."""
+    """The texts that Helm evaluates: values, helpers, and templates that give something."""
     rendered = chart.rendered().texts
     for name, text in chart.files.tree.files.items():
         file = name.rpartition("/")[2]

@@ -269,8 +269,7 @@ def _overwritten(trees: Iterable[Tree]) -> Iterator[Row]:
 
 
 def _compare(generated: _GeneratedFolders) -> tuple[str, list[Row]]:
-    """Return a diff from the folders on disk, and a row for each that differs or was not
-    compared."""
+    """A diff from the folders on disk, and a row for each that differs or was not compared."""
     differences, rows = drift(generated.manifests)
     rows += [row for tree in generated.charts for row in drift_rows(tree)]
     return "".join(map(write.drift, generated.charts)) + differences, rows

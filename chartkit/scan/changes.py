@@ -152,8 +152,7 @@ class Changes:
         return self._has_changed(self._resolved(path))
 
     def _has_changed(self, path: str) -> bool:
-        """Report whether a file, or anything in a folder, has changed; true where it is reached
-        through a link."""
+        """Report whether a file, or anything in a folder, has changed; true behind a link."""
         start = f"{path}{os.sep}"
         is_changed = path in self._changed or any(file.startswith(start) for file in self._changed)
         return is_changed or not self._is_below(path)
@@ -344,8 +343,7 @@ def _following(now: Seen, look: Callable[[Seen], Seen], sleep: Callable[[float],
 
 
 def _look(paths: Sequence[Path], before: Seen) -> Seen:
-    """Return the files that a scan reads, as they are; the content of one that has not changed is
-    not read again."""
+    """The files that a scan reads; one that has not changed is not read again."""
     seen: dict[str, _Seen] = {}
     for path in paths:
         for file in files_at(str(path.resolve())):

@@ -234,8 +234,7 @@ def _judged(
 def _changes(
     options: ScanOptions, environment: ProjectEnvironment | None, past: Past | None
 ) -> Changes | None:
-    """Return the changes that `--changed-since` asks for, or those since a time; raise
-    InputError."""
+    """The changes of `--changed-since`, or those since a time; raise InputError."""
     revision = options.run.changed_since
     if revision is None and past is None:
         return None

@@ -308,8 +308,7 @@ def read_policies(
 
 
 def _is_of_library(file: Path) -> bool:
-    """Report whether a file is of a policy of a library in chartkit's own format, or is one of its
-    examples."""
+    """Report whether a file is of a policy in chartkit's own format, or its example."""
     folder = file.parent.parent.parent if file.parent.parent.name == "cases" else file.parent
     return all((folder / name).is_file() for name in (_POLICY_FILE, "metadata.yaml"))
 
@@ -338,8 +337,7 @@ def _policies_of(documents: Iterable[Document]) -> list[Resource]:
 
 
 def _read_among(objects: Iterable[Resource]) -> list[Resource]:
-    """Return the policies and related objects among objects; raise InputError for a misspelt kind
-    or group."""
+    """The policies and related objects; InputError for a misspelt kind or group."""
     objects = list(objects)
     for resource in objects:
         if (error := misnamed(resource)) is not None:

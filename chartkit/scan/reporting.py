@@ -327,8 +327,7 @@ class ScanReport:
         )
 
     def _write_below(self, lines: Iterable[str]) -> None:
-        """Write lines below a text report, or to standard error if standard output has another
-        report."""
+        """Write lines below a text report, or to standard error beside another report."""
         for line in lines:
             if self._has_text and not self._console.quiet:
                 self._console.stdout.write(f"{line}\n")

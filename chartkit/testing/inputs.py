@@ -199,8 +199,7 @@ def _clone_sources(
 
 
 def _known(policies: Policies, cluster: Cluster) -> dict[tuple[str, str], Cluster]:
-    """Return the cluster for each of Kyverno's CEL policies: objects of the context file, and
-    targets of mutations."""
+    """The cluster for Kyverno's CEL policies: objects of the context file, and targets."""
     clusters = {
         (policy.policy.name, ""): cluster
         for policy in policies.compiled

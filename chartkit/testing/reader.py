@@ -296,8 +296,7 @@ def _specs(document: Document, specs: list[Json], index: int) -> Iterator[Resour
 def _checked(
     document: Document, body: Json, fields: dict[str, str], path: tuple[str | int, ...]
 ) -> Body:
-    """Return an object with its fields' canonical names, which Kyverno matches regardless of
-    case."""
+    """An object with its fields' canonical names; Kyverno ignores case."""
     if not isinstance(body, dict):
         raise InputError("must be a mapping", document.locate(*path))
     names = {name.lower(): name for name in fields}

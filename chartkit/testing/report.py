@@ -125,8 +125,7 @@ def report(results: Sequence[CaseResult], options: Options) -> CommandReport:
 
 
 def _findings(results: Sequence[CaseResult]) -> Iterator[Finding]:
-    """Yield an error for each result that is not the expected one, and for each test that could
-    not be run."""
+    """An error for each unexpected result, and for each test that could not be run."""
     yield from map(diagnostic_finding, diagnostics(results))
     for case in results:
         if case.error:

@@ -173,8 +173,7 @@ def _compiled(resource: Resource, around: PolicyAttachments) -> _Compiled:
 
 
 def _is_policy(resource: Resource) -> bool:
-    """Report whether an object is a policy that Kyverno's test command runs; it does not run
-    cleanup policies."""
+    """Report whether Kyverno's test command runs a policy: all but cleanup policies."""
     return is_cel_policy(resource) or (
         group_of(resource) == "kyverno.io" and resource.kind in _POLICIES
     )

@@ -41,8 +41,7 @@ _CODE: Final = (
 
 @dataclass(slots=True, eq=False)
 class _Worker:
-    """A process, and the folder of its temporary files; roots: those that its rights are for, None
-    before its first call."""
+    """A process, and the folder of its temporary files; roots: None before its first call."""
 
     process: asyncio.subprocess.Process
     folder: str

@@ -95,8 +95,7 @@ def main(parent: str, folder: str) -> None:
 
 
 def _answer(call: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the answer to a call: its text, the JSON document if there is one, and whether it is
-    an error."""
+    """The answer to a call: its text, the JSON document if any, and whether it is an error."""
     tool, given, roots, notes = tools()[call["tool"]], call["arguments"], call["roots"], list[str]()
     with TemporaryDirectory() as folder:
 
@@ -129,8 +128,7 @@ def _answer(call: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _run(arguments: Callable[[], list[str]], stdin: bytes) -> tuple[int, str, str]:
-    """Run a command line; return its exit code, what it prints, and what it says on standard
-    error."""
+    """Run a command line: its exit code, what it prints, and its standard error."""
 
     def command() -> None:
         try:

@@ -56,8 +56,7 @@ among those of this text. Paths differ where parameters leave rules out."""
 
 @dataclass(frozen=True, slots=True)
 class _Case:
-    """The policies of a form at the parameters of an example, its objects, and the effects on
-    them."""
+    """The policies of a form at an example's parameters, its objects, and the effects on them."""
 
     bodies: tuple[Body, ...]
     compiled: _Compiled

@@ -144,8 +144,7 @@ class Search:
     def _way(
         self, body: Body, active: Mapping[RuleKey, Want]
     ) -> tuple[Body, dict[RuleKey, RuleResult]] | NotDecided:
-        """Return the first object that meets what is wanted so far, and the rules that it fails:
-        none, or others than before."""
+        """The first object that meets the wants so far, and the rules that it fails."""
         solver = Solver(body, kind_of(self.skeleton))
         goal: Formula = all_of(*(want.repair for want in active.values()))
         # The first of the ways after which the fewest rules fail.
@@ -244,8 +243,7 @@ def _parts(before: Json, after: Json, path: FieldPath) -> Iterator[FieldPath]:
 
 
 def _without(skeleton: Json, body: Body, path: FieldPath) -> Body | None:
-    """Return an object with a field as the skeleton has it; None where it has it already, or is
-    gone."""
+    """An object with a field as in the skeleton; None where it is so already, or is gone."""
     current, original = value_at(body, path), value_at(skeleton, path)
     if current is MISSING or same(current, original):
         return None

@@ -191,8 +191,7 @@ def serve(options: RequestOptions, listen: ListenOptions, env: str | None, path:
 def _source(
     options: RequestOptions, listen: ListenOptions, env: str | None, path: Path
 ) -> Callable[[], Source]:
-    """Return a maker of the source of policies; raise InputError for options that do not go
-    together."""
+    """A maker of the source of policies; InputError for options that exclude each other."""
     from chartkit.addons.serve.serving import ClusterPolicies, FileSource
     from chartkit.scan.cluster_source import LIVE, ClusterSource, recorded
 

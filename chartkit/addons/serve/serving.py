@@ -182,8 +182,7 @@ def _registration(
 
 
 def _printed(listen: ListenOptions, served: Served) -> str:
-    """Return the webhook configurations as YAML; raise InputError where their certificate would
-    differ from the server's."""
+    """The webhook configurations as YAML; InputError for another certificate."""
     if listen.tls_cert is None and listen.tls_folder is None:
         hint = "--tls-folder keeps the one that is made; --tls-cert and --tls-key give one"
         raise InputError("--print-webhooks needs the certificate of the server", hint=hint)
@@ -198,8 +197,7 @@ def _scope(listen: ListenOptions, endpoint: Endpoint) -> Scope:
 
 
 def _endpoint(listen: ListenOptions, certificates: Certificates) -> Endpoint:
-    """Return the endpoint of the server for API servers; raise InputError where the options do not
-    say."""
+    """The server's endpoint for API servers; InputError where the options do not say."""
     if listen.webhook_service is not None:
         if listen.webhook_url is not None:
             raise InputError("--webhook-url and --webhook-service do not go together")

@@ -239,8 +239,7 @@ def check_policy(
 
 
 def _judged(policy: FolderPolicy, forms: Sequence[Sequence[Form]]) -> list[Diagnostic]:
-    """Return the findings from the examples; where a form has misspelt names, only these, which
-    explain the others."""
+    """The findings from the examples; only misspelt names where there are some."""
     diagnostics: list[Diagnostic] = []
     for at_example in zip_longest(*forms):
         present = [form for form in at_example if form is not None]

@@ -106,8 +106,7 @@ def passing_without(subject: Subject, rule: Rule, steps: Steps) -> str:
 
 
 def _searchable(subject: Subject, rule: Rule) -> RunnablePolicy | None:
-    """Return the policy that may be asked about objects; None for one that looks at others, and
-    after many searches."""
+    """The policy that may be asked about objects; None for others, and after many searches."""
     subject.searches.append(rule.name)
     compiled = subject.compiled
     if compiled is None or compiled.looks_around or len(subject.searches) > _MOST_SEARCHES:

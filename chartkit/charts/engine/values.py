@@ -176,8 +176,7 @@ def at_sources(
 
 
 def _source(target: Location, written: Document, sources: Sequence[Document]) -> Location | None:
-    """Return the place of the last file that has the same value there; None where an edit of the
-    chart's own file decides."""
+    """The place of the last file with the same value; None where the chart's own edit decides."""
     steps = pointer_steps(target.path)
     for document in reversed(sources if steps else ()):
         location = document.locate(*steps)

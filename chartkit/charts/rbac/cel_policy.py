@@ -73,8 +73,7 @@ def cel_needs(kind: str, body: Body, found: Findings) -> None:
 
 
 def _targets(spec: Body, matched: Sequence[ResourceName], findings: Findings) -> list[ResourceName]:
-    """Return the existing objects that a policy changes: its targets, or the objects that it
-    matches."""
+    """The existing objects that a policy changes: its targets, or those that it matches."""
     constraints = mapping_at(spec.get("targetMatchConstraints"))
     path: FieldPath = ("spec", "targetMatchConstraints")
     targets = _resources(constraints, path, findings)
@@ -163,8 +162,7 @@ def _generating_needs(
 def _made(
     expression: str, variables: Mapping[str, str], literals: Mapping[str, str]
 ) -> Iterator[ObjectLiteral | ResourceName]:
-    """Return the objects that an expression generates: written out, or copies of objects that
-    are read."""
+    """The objects that an expression generates: written out, or copies."""
     waiting, seen = [expression], {expression}
     while waiting:
         text = waiting.pop()

@@ -118,8 +118,7 @@ _Binder = Callable[[CelPolicy, Sequence[Resource]], _Evaluators]
 
 
 class _Kind(NamedTuple):
-    """A kind of Kyverno's; rewrite: how the specification is rewritten for pod controllers, None as
-    `extended` does it."""
+    """A kind of Kyverno's; rewrite: for pod controllers, None as `extended` does it."""
 
     phase: Phase
     evaluator: Callable[[CelPolicy, _Exceptions], Evaluator]

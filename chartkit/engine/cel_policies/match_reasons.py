@@ -122,8 +122,7 @@ def _of_rule(at: int, rule: ResourceRule, request: Attributes, locate: Locate) -
 def _sentence(
     field: str, rule: ResourceRule, request: Attributes, *, holds: bool
 ) -> tuple[str, Json]:
-    """Return a field of a rule beside the same field of a request: `resource pods is not
-    deployments`."""
+    """A field of a rule and of a request: `resource pods is not deployments`."""
     body = request.request.resource.body
     match field:
         case "resources":

@@ -81,8 +81,7 @@ class CelView:
 
 
 def _reported(phase: Phase, results: list[RuleResult]) -> list[RuleResult]:
-    """Return the results that Kyverno reports: of a digest not that it was added, only that it
-    could not be."""
+    """The results that Kyverno reports: of a digest only that it could not be added."""
     if phase is not Phase.IMAGES:
         return results
     return [result for result in results if result.status is not Status.PASS]

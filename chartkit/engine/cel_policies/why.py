@@ -152,8 +152,7 @@ class _Why:
         return Decision(Asked.RULE, True, text, where, parts=parts)
 
     def _unevaluated(self) -> Iterator[FieldPath]:
-        """Yield the paths of entries without an evaluation: of the first one, the expression does
-        not compile."""
+        """The paths of entries without an evaluation: of the first, it does not compile."""
         evaluated = {asking.path[:2] for asking in self.expressions.asked}
         for name in ("matchConditions", "validations", "mutations"):
             for at, entry in enumerate(self.policy.spec.get(name) or ()):

@@ -219,8 +219,7 @@ def _decide(loop: Loop[Check], context: Context, request: Request, element: Json
 
 
 def _members(recorder: Recorder, loop: Loop[Check], context: Context) -> list[Traced]:
-    """Return the elements of a loop with the fields of the object that they come from; none where
-    these cannot be had."""
+    """The elements of a loop with the object's fields that they come from, if known."""
     listed = recorder.traced(context, f"{{{{ {loop.text} }}}}")
     return [] if listed is None else listed.members()
 

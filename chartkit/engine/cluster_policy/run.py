@@ -316,8 +316,7 @@ class CompiledRule:
         return self._excepted(applying)
 
     def _applied_by(self, context: Context, request: Request, facts: Facts) -> tuple[str, ...]:
-        """Return the fields by which a rule applies to an object, for one that refuses whatever it
-        applies to."""
+        """The fields by which a rule that refuses everything applies to an object."""
         from chartkit.engine.context.origins import pointers
 
         conditions, resource = self.body.preconditions, request.resource

@@ -279,8 +279,7 @@ def _ends(decision: Decision) -> bool:
 def _deciding(
     parts: Sequence[Decision], wanted: bool | None, holds: bool | None
 ) -> Decision | None:
-    """Return the innermost check that decided; wanted: the answer of a denial's conditions if it
-    denies."""
+    """The innermost check that decided; wanted: a denying condition's answer."""
     looked_for = wanted if wanted is not None else holds
     for part in parts:
         if part.asked in _BEFORE:

@@ -136,8 +136,7 @@ def _lookup(_value: Json, given: Sequence[Traced]) -> Traced | None:
 
 
 def _contains(value: Json, given: Sequence[Traced]) -> Traced:
-    """Return that a list holds a value, by the members that are it, or by the key that an object
-    lacks."""
+    """That a list holds a value, by equal members, or by the key that an object lacks."""
     where, what = given
     members = [member for member in where.members() if member.value == what.value]
     if members:

@@ -437,8 +437,7 @@ class Tree:
         return kustomization is not None and kustomization.is_component
 
     def _unfold(self, roots: Sequence[str]) -> None:
-        """Find the builds of roots: a kustomization that changes nothing is replaced by its
-        entries."""
+        """Find the builds of roots: entries in place of one that changes nothing."""
         plain: dict[str, None] = {}
         waiting, seen = list(roots), set(roots)
         while waiting:

@@ -294,8 +294,7 @@ def _started(
 
 @contextmanager
 def _killed_after(process: subprocess.Popen[bytes], seconds: float) -> Iterator[list[bool]]:
-    """Kills a process that takes too long, or whose caller stops waiting; the list is filled where
-    it took too long."""
+    """Kills a process that takes too long; the list is filled where it did."""
     late: list[bool] = []
 
     def kill() -> None:

@@ -374,8 +374,7 @@ def _usable(config: Any, file: str) -> Iterator[None]:
 
 @contextmanager
 def _plugin_heard(context: str) -> Iterator[None]:
-    """Raise ClusterError for a credential plugin that fails, which the client logs and then
-    ignores."""
+    """Raise ClusterError for a failed credential plugin, which the client only logs."""
     heard = _ErrorCounter()
     root = logging.getLogger()
     root.addHandler(heard)

@@ -228,8 +228,7 @@ def _run(
 
 
 def _environment(path: Path) -> dict[str, str]:
-    """Return the process's environment, without variables that lead git elsewhere or to a
-    network."""
+    """The process's environment without variables that lead git elsewhere."""
     kept = {
         name: value
         for name, value in os.environ.items()

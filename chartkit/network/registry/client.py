@@ -56,8 +56,7 @@ class Document:
 
 @dataclass(frozen=True, slots=True)
 class _Repository:
-    """A repository; plain: asked without encryption; private: whether the user wants it so, or a
-    policy alone."""
+    """A repository; plain: unencrypted; private: for the user (True) or a policy alone."""
 
     host: str
     repository: str
@@ -174,8 +173,7 @@ class Client:
         wanted: _Endpoint,
         expected: frozenset[int] = frozenset(),
     ) -> tuple[Response, str]:
-        """Return an answer of status 200, or of one that is known, and what was asked; raises
-        RegistryError for any other."""
+        """An answer of status 200 or a known one, and what was asked; else RegistryError."""
         host = self._settings.mirrors.get(image.registry, image.registry)
         is_plain = host in self._settings.plain or is_loopback(host.rpartition(":")[0] or host)
         repository = _Repository(host, image.repository, is_plain)

@@ -213,8 +213,7 @@ class Images:
         return {key: value for key, value in made.items() if value not in (None, "")}
 
     def _found(self, reference: str, bare: bool = False) -> ResolvedReference:
-        """Return the document of a reference. bare: without the words around an error that only
-        context entries have."""
+        """The document of a reference; bare: without the words that only context entries have."""
         try:
             return self.artifacts.resolve(reference)
         except RegistryError as error:

@@ -229,8 +229,7 @@ def _added(before: Json, after: Json) -> str:
 
 
 def _forms(subject: CheckTarget) -> Iterator[Finding]:
-    """Yield the policies that come in another form than the environment's, and what the API server
-    does not do."""
+    """The policies in another form than the environment's, and what the API server lacks."""
     env = subject.environment
     asked = env.policy_type
     installed = set(_names(subject))

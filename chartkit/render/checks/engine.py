@@ -110,8 +110,7 @@ def _definitions(subject: CheckTarget) -> Iterator[Resource]:
 
 
 def _is_heeded(resource: Resource, subject: CheckTarget) -> bool:
-    """Report whether an object is an exception that Kyverno reads, as far as its configuration is
-    known."""
+    """Report whether an object is an exception that Kyverno is known to read."""
     if not is_exception(resource):
         return False
     if subject.engine is None:
@@ -194,8 +193,7 @@ def read_workload(project: Project, workload: Workload, kube_version: str) -> Wo
 
 @lru_cache(maxsize=256)
 def _read(workload: Workload, kube_version: str, own: tuple[str, ...]) -> Workloads:
-    """Read a workload once for all environments; own: the project's patterns of files that are not
-    manifests."""
+    """Read a workload once for all environments; own: the project's patterns of other files."""
     options = ChartOptions(
         values=workload.values,
         release=workload.release,
@@ -300,8 +298,7 @@ def _violation(
     labels: dict[str, str],
     names: Container[str],
 ) -> Row:
-    """Return the row about a violation, at the field or the chart's value to change; row: its
-    environment and check."""
+    """The row about a violation, at the field or chart's value to change."""
     action = policy.action(result.rule, resource.namespace, labels)
     refused = action == ENFORCE and result.status is not Status.WARN
     name = f"{result.policy}/{result.rule}" if result.rule else result.policy

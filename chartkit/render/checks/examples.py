@@ -145,8 +145,7 @@ def _wanted(policy: FolderPolicy, example: Examples) -> Body:
 
 
 def _effective(policy: FolderPolicy, values: Body) -> Body:
-    """Return the values of a policy's parameters in an environment: its own before the shared
-    ones."""
+    """The values of a policy's parameters in an environment, its own first."""
     shared = values.get("parameters") or {}
     own = ((values.get("policies") or {}).get(policy.name) or {}).get("parameters") or {}
     return {name: own.get(name, shared.get(name)) for name in policy.parameters}
@@ -281,8 +280,7 @@ def _unexplained(shown: _PolicyExamples, exclusions: Exclusions) -> Iterator[Dia
 
 
 def _left_out(shown: Iterable[_PolicyExamples], exclusions: Exclusions) -> Iterator[Diagnostic]:
-    """Yield a note for each exclusion that leaves examples out, and a warning for each policy
-    without any other examples."""
+    """A note for each exclusion with examples; a warning for policies without others."""
     by_place: dict[Location, dict[str, int]] = {}
     for own in shown:
         places = [spot for resource in own.missed for spot in _places(resource, own, exclusions)]

@@ -262,8 +262,7 @@ def _reasons(policy: RunnablePolicy, unsent: Unsent) -> list[Reason]:
 
 
 def _probes(policy: RunnablePolicy) -> Iterator[tuple[Resource, str]]:
-    """Yield an object for each kind, namespace and name that a policy names, with its
-    subresource."""
+    """An object for each kind, namespace and name of a policy, with its subresource."""
     parsed = policy.policy
     if isinstance(parsed, Policy):
         for rule in parsed.rules:

@@ -86,8 +86,7 @@ def _instead(subject: CheckTarget, resolved: ResolvedPolicy) -> Iterator[Row]:
 
 
 def _ignored(subject: CheckTarget, policy: FolderPolicy) -> Iterator[Row]:
-    """Yield a warning for each action and failurePolicy in a policy of chartkit's own format, where
-    only values decide."""
+    """A warning for each action and failurePolicy of chartkit's own format: values decide."""
     for source in filter(None, (policy.template, policy.cel)):
         for match in _ACTION.finditer(source.text):
             location = Location(source.file, source.text.count("\n", 0, match.start()) + 1)
@@ -254,8 +253,7 @@ def _overrides(
 
 
 def _probe(override: ActionOverride) -> tuple[tuple[str, Mapping[str, str]], str]:
-    """Return a namespace that an override applies to, with labels, and the override's scope in
-    words."""
+    """A labelled namespace that an override applies to, and the override's scope in words."""
     names = override.namespaces or ()
     name = names[0].replace("*", "").replace("?", "x") if names else _ELSEWHERE
     selector = override.namespace_selector
@@ -301,7 +299,6 @@ def _of_bindings(
 
 
 def _denies(body: Body) -> str:
-    """Return `Enforce` if a CEL policy or a binding denies, as it does without actions; else
-    `Audit`."""
+    """`Enforce` if a CEL policy or a binding denies, as it does without actions; else `Audit`."""
     actions = mapping_at(body, "spec").get("validationActions") or ["Deny"]
     return str(Action.ENFORCE if "Deny" in actions else Action.AUDIT)

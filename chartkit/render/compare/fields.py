@@ -87,8 +87,7 @@ def _structural(schema: Schema, value: Json) -> Json:
 
 
 def _merged(defaults: Body, value: Body) -> Body:
-    """Return a mapping merged over its defaults, mapping by mapping, in the order of its own
-    keys."""
+    """A mapping merged over its defaults, in the order of its own keys."""
     merged = dict(value)
     for key, default in defaults.items():
         below = value.get(key)

@@ -218,8 +218,7 @@ def _digest(text: str) -> str:
 
 
 def _parts(has_source: bool, *shape: str) -> Sequence[str]:
-    """Return the HTML of findings before, between and after their subject, location, other fields
-    and lines of source."""
+    """The HTML of findings before, between and after their variable parts."""
     texts = dict(zip(_SHAPE, shape, strict=True))
     given: dict[str, Any] = {name: shown(text) for name, text in texts.items()}
     gaps = dict.fromkeys(("subject", "others", "location"), _GAP)

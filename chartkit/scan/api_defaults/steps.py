@@ -307,8 +307,7 @@ def _fill(spec: Body, resources: Body) -> None:
 
 
 def _together(spec: Body, name: str) -> Amounts:
-    """Return the resources that the containers need at once: their sum, or those of an init
-    container."""
+    """The resources that containers need at once: their sum, or an init container's."""
     total: Amounts = {}
     for container in at(spec, "containers[]"):
         _add(total, _amounts(container, name))

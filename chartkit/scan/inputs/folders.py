@@ -176,8 +176,7 @@ def kustomized(
 
 
 def _wanted(reads: Callable[[Path], bool]) -> Callable[[Path], bool]:
-    """Report whether a file that a build depends on is wanted: whether others than manifests
-    changed is unknown."""
+    """Report whether a file of a build is wanted: which others changed is unknown."""
     return lambda file: not is_manifest(file) or reads(file)
 
 

@@ -304,8 +304,7 @@ class ItemPlaces:
 
 @lru_cache(maxsize=1)
 def _lines_around(file: str, start: int, end: int, lines: int) -> dict[int, str]:
-    """Return the lines of a slice and a few around it, by their numbers; lines: how many are before
-    it."""
+    """The lines of a slice and a few around it, by number; lines: how many are before it."""
     begin = max(start - _MARGIN, 0)
     before = _split(read_span(file, begin, start))[:-1]
     own = _split(read_span(file, start, end + _MARGIN).rstrip())
@@ -375,8 +374,7 @@ def _yaml_end(content: mmap.mmap, start: int) -> int | None:
 
 
 def _header(skeleton: bytes) -> tuple[str, str] | None:
-    """Return the API version and kind of a List without its items; None for anything else, and for
-    one that is not whole."""
+    """The API version and kind of a List without items; None for anything else."""
     try:
         documents: list[Document] = read_text(skeleton.decode("utf-8-sig"))
     except (InputError, UnicodeDecodeError):

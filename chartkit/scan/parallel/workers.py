@@ -149,8 +149,7 @@ class Pool(Generic[T, R]):
                 self._answers[worker.given.popleft()] = answer
 
     def _replace(self, ended: _Worker[T]) -> None:
-        """Give the tasks of a worker that ended to a new one; the one that it was at is not tried a
-        third time."""
+        """Give an ended worker's tasks to a new one; its current one gets no third try."""
         self._workers.remove(ended)
         ended.pipe.close()
         status = _reap(ended.process)

@@ -197,8 +197,7 @@ def nearest_miss(
 
 
 def _nearness(decision: Decision) -> tuple[int, int, int]:
-    """Return a measure of how near a rule came: whether its kind fits, then how few checks do not
-    hold."""
+    """How near a rule came: whether its kind fits, then how few checks do not hold."""
     step = 0 if decision.is_of_another_kind else 1 if decision.asked is Asked.AUTOGEN else 2
     filters = [part for part in decision.parts if part.asked is Asked.FILTER] or [decision]
     return step, *max(map(_counts, filters))
@@ -267,8 +266,7 @@ def _inputs(requests: Requests, world: World, environment: ProjectEnvironment | 
 
 
 def _object_there(reader: Reader, text: str, namespace: str) -> Resource:
-    """Return the object `KIND/NAME` or `KIND/NAMESPACE/NAME` of a cluster; raise InputError where
-    it is not there."""
+    """The object `KIND/NAME` or `KIND/NAMESPACE/NAME` of a cluster; InputError without it."""
     from chartkit.network.cluster.source import RefusedError
 
     kind, *names = text.split("/")

@@ -129,8 +129,7 @@ def _may_be_kyvernos(file: Path) -> bool:
 
 
 def _has_values(file: Path, documents: Sequence[Document]) -> bool:
-    """Report whether a file has values of Kyverno's charts: by the chart next to it, or by keys
-    that no other chart has."""
+    """Report whether a file has values of Kyverno's charts, by the chart beside it or keys."""
     body = documents[0].body if len(documents) == 1 else None
     if not isinstance(body, dict) or "apiVersion" in body:
         return False

@@ -159,8 +159,7 @@ class FileReader:
             return 0
 
     def _documents(self, documents: Iterable[Document], named: bool) -> int:
-        """Sort documents in, and return how many were of use; named: whether the user named their
-        file, so that each must be."""
+        """Sort documents in; return how many were of use. named: each must be."""
         count = end = 0
         for document in documents:
             start, end = end, document.end

@@ -108,8 +108,7 @@ class AdoptedProject:
     def _moved(
         self, names: Sequence[Sequence[str]], rename: Callable[[str, int], str]
     ) -> Mapping[str, str]:
-        """Return the new names of files, in the same order for each environment, if their texts are
-        the same in all."""
+        """The new names of files whose texts are the same in all environments."""
         texts = [[self.texts[name] for name in row] for row in names]
         if not texts[0] or any(text != texts[0] for text in texts):
             return {}
@@ -222,8 +221,7 @@ class AdoptedProject:
 
 
 def _in_common(bodies: Sequence[Body]) -> Body:
-    """Return the keys that all of several mappings have with the same value, nothing of one
-    alone."""
+    """The keys that all mappings have with the same value."""
     first, *others = bodies
     if not others:
         return {}

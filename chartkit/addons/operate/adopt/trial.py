@@ -189,8 +189,7 @@ def _rows(
 
 
 def _known(file: Path | None, estate: Estate, folder: Path) -> Iterator[KnownViolation]:
-    """Yield the violations that a render found; objects without a name have the path by which the
-    next render reads them."""
+    """The violations of a render; nameless objects have the path of the next render."""
     for violation in read_baseline(file).entries if file is not None and file.exists() else ():
         name = violation.violation.object
         for path in estate.workloads:

@@ -197,8 +197,7 @@ def _unsupported(environment: Environment, kyverno: Version, live: Version) -> l
 
 
 def _judged(environment: Environment, kyverno: Version, live: Version) -> list[Diagnostic]:
-    """Return the findings about a pair of versions; a warning if it is the one that chartkit.yaml
-    accepts."""
+    """The findings about a pair; a warning for one that chartkit.yaml accepts."""
     location = environment.locate("kyverno")
     verdict = compat.judge(kyverno, live, today(), location, environment.versions)
     is_own = (kyverno, live) == (environment.kyverno, environment.kubernetes)
@@ -262,8 +261,7 @@ def _refusals(step: Step, environment: Environment, live: Version) -> list[str]:
 
 
 def _kyverno(release: DesiredRelease | Release | None) -> Version | None:
-    """Return the Kyverno that an engine's release has, None for another chart, and where it is
-    unknown."""
+    """The Kyverno of an engine's release; None for another chart or an unknown one."""
     if release is None or release.name != ENGINE:
         return None
     try:

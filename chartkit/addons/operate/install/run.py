@@ -185,8 +185,7 @@ def _policies(step: Step, tools: Tools) -> None:
 
 
 def _verify(step: Step, tools: Tools) -> None:
-    """Compare stored objects with the chart's; raises NotReadyError where an object that decides
-    what is refused differs."""
+    """Compare stored objects with the chart's; NotReadyError where a deciding one differs."""
     stored = StoredObjects(tools.cluster)
     differences = stored.differences(step.rendered.resources)
     if differences and tools.force:

@@ -228,8 +228,7 @@ def _violation(violation: Violation) -> Body:
 
 
 def _findings(promotion: Promotion) -> Iterator[Finding]:
-    """Yield an error for each input that is not read and each object that would be refused, and a
-    note for each promotion."""
+    """An error for each unread input and each refused object, a note for each promotion."""
     yield from map(diagnostic_finding, promotion.plan.unread)
     for policy in promotion.plan.policies:
         name = policy.candidate.name

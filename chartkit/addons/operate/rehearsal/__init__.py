@@ -154,8 +154,7 @@ def rehearse(
 
 @dataclass(slots=True)
 class _Asked:
-    """Asks the facts of steps of objects, while policies judge them; releases: those that declare
-    releases."""
+    """Asks facts of objects, while policies judge them; releases: those that declare some."""
 
     steps: Sequence[Step]
     releases: list[Resource] = field(default_factory=list)

@@ -280,8 +280,7 @@ def _wanted(want: Want) -> Formula:
 def _among(
     resource: Resource, near: Sequence[Want], pairs: Iterable[tuple[Want, Want]], budget: _Budget
 ) -> Iterator[Conflict | Undecided]:
-    """Yield the conflicts of rules: pairs first, which a search through all rules together may not
-    reach."""
+    """The conflicts of rules, pairs first: a search through all may not reach them."""
     wants = list(near)
     for first, other in islice(pairs, _MOST_PAIRS):
         if first in wants and other in wants and budget.excluding(resource, (first, other)):

@@ -360,8 +360,7 @@ class FixRun:
         return replace(self._requests, objects=objects, namespace_objects=namespaces)
 
     def _compatible(self, batches: Sequence[Batch]) -> list[Batch]:
-        """Return the edits that make no object worse: policies may look at other objects, and at
-        labels of namespaces."""
+        """The edits that make no object worse: policies may look at others."""
         requests = self._requests
         changed = (resource for batch in batches for resource in batch.objects.values())
         is_isolated = requests.inputs.is_isolated(requests.policies.policies)
@@ -381,8 +380,7 @@ class FixRun:
         return kept
 
     def _is_fixed(self, subject: Subject) -> bool:
-        """Report whether the edits of an object end the violations that they are to end, and bring
-        none."""
+        """Report whether the edits end the violations that they are to end, and bring none."""
         verdict = self._judging(edited(subject.given, subject.edits))
         ended = subject.violations - subject.open.keys()
         return not (verdict.bad - self._bad[subject.number]) and ended.isdisjoint(verdict.failing)
@@ -408,8 +406,7 @@ def _batch_lines(batches: Sequence[Batch], verb: str) -> Iterator[str]:
 
 
 def _open_lines(subjects: Sequence[Subject]) -> Iterator[str]:
-    """Yield the decisions for a person, then the open violations; if many stay for one reason,
-    their number in each file."""
+    """The decisions for a person, then open violations: of many, the number in each file."""
     for title, is_decision in (("a person decides:", True), ("not fixed:", False)):
         lines = [*_lines(subjects, is_decision)]
         if lines:

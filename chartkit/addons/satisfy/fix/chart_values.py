@@ -172,8 +172,7 @@ class Chart:
         return made, failed
 
     def _shown(self, subject: Subject, steps: Steps) -> tuple[Document, Steps] | None:
-        """Return the value that a field of an object shows, or that gives all it has, by its file
-        and its path there."""
+        """The value that a field of an object shows or has all of, by file and path."""
         values, location = self._values_of(subject), subject.given.location
         if (shown := location.value_of(pointer_of(*steps))) is not None:
             return self._source(values, pointer_steps(shown.path)[len(values.scope) :])

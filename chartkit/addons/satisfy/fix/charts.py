@@ -149,8 +149,7 @@ class ChartEdits:
         )
 
     def _edited(self, units: Sequence[_Unit]) -> tuple[list[FileText], dict[str, Json]]:
-        """Return the files with edits, and the values of those with values; raise InputError and
-        NoPlaceError."""
+        """The edited files, and the values of those with values; InputError, NoPlaceError."""
         bodies: dict[str, Json] = {}
         values = [unit for unit in units if isinstance(unit, ValueEdit)]
         documents = {unit.file: unit.document for unit in values}

@@ -152,8 +152,7 @@ class _Search:
     def _step(
         self, rule: RuleKey, verdict: Verdict, edits: _Edits
     ) -> tuple[_Edits, Verdict] | Reason:
-        """Return the edits and the verdict after the changes that one rule wants, or the reason for
-        none."""
+        """The edits and the verdict after the changes of one rule, or the reason for none."""
         result, policy = verdict.failing[rule], self.policies.get(rule[0])
         if policy is None:
             return self._reason(result, "the definition of its kind refuses it")
@@ -223,8 +222,7 @@ class _Search:
         self.subject.edits = edits
 
     def _neat(self, kept: Edit, edit: Edit, edits: _Edits, verdict: Verdict) -> Edit:
-        """Return an edit that takes a field away which would be empty, or 0, if that does as
-        well."""
+        """An edit that takes away a field that would be empty or 0, if that does as well."""
         if edit.value is not DELETE and (edit.value is False or edit.value not in (0, "", [], {})):
             return kept
         body, steps = self._edited(edits).body, edit.steps

@@ -81,8 +81,7 @@ class Stream:
         return tested(formula, lambda test: of_part(test, name)) if name else formula
 
     def _present(self, formula: Formula) -> Formula | None:
-        """Return the formula that a field of a list's elements is there: lists contain only values
-        that are."""
+        """The formula that a field of a list's elements is there."""
         source = next((atom.source for atom in atoms(formula)), None)
         if source is None or not self.loops or not self.place.steps:
             return None

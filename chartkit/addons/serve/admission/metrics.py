@@ -93,8 +93,7 @@ the object, the operation, whether it is a dry run."""
 
 @dataclass(frozen=True, slots=True)
 class _Family:
-    """A counter, and a histogram with the same labels; durations: the histogram's name, empty for
-    none."""
+    """A counter and a histogram with the same labels; durations: its name, or empty."""
 
     name: str
     durations: str

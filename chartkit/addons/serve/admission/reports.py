@@ -51,8 +51,7 @@ class Target(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
-    """The results of one webhook for an object; path: of the webhook, for objects of which several
-    are asked."""
+    """The results of one webhook for an object; path: of the webhook."""
 
     resource: Resource
     path: str

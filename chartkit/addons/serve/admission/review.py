@@ -171,8 +171,7 @@ def _operation(value: Json) -> Operation:
 
 
 def _object(request: Body, key: str, kind: GroupVersionKind, namespace: str) -> Resource | None:
-    """Return an object with the kind and namespace of the request, as Kyverno converts it
-    (`pkg/utils/admission`)."""
+    """An object with the request's kind and namespace, as in Kyverno's `pkg/utils/admission`."""
     body = request.get(key)
     if body is None:
         return None
@@ -200,8 +199,7 @@ def is_role_binding(resource: Resource) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Binding:
-    """A binding. namespace: empty for a ClusterRoleBinding; users, groups: its subjects, service
-    accounts among the users."""
+    """A binding; namespace: empty for a cluster's; users: service accounts among them."""
 
     namespace: str
     is_cluster_role: bool

@@ -190,8 +190,7 @@ def _operations(rule: Rule, side: Webhook, mutates: bool, scope: Scope) -> Seque
 
 
 def _described(rule: Rule, default: Sequence[str]) -> dict[str, set[str]]:
-    """Return the operations by the kinds that a rule matches or generates, without the kinds that
-    it excludes as a whole."""
+    """The operations by the kinds that a rule matches or generates, less those excluded."""
     operations: dict[str, set[str]] = {}
     for resource_filter in filters_of(rule.match):
         for kind in resource_filter.kinds:

@@ -340,8 +340,7 @@ def _verified(bundle: Bundle, digest: str, wanted: BundleRequirements) -> Envelo
 
 
 def _with_clocks(trust: Trust | None, clocks: TimestampAuthority | None) -> Trust:
-    """Return the trusted root with the authorities of a policy added, one for each of their
-    roots."""
+    """The trusted root with a policy's authorities added, one for each root."""
     trust = trust or _NO_TRUST
     if clocks is None:
         return trust

@@ -288,8 +288,7 @@ def pool_of(pem: str, what: str) -> Sequence[x509.Certificate]:
 
 
 def _logs(key: str, what: str) -> Mapping[bytes, Log]:
-    """Return the log of a policy's key, none where it gives none; what: the words before the reason
-    of a fault."""
+    """The log of a policy's key, if it gives one; what: words before a fault's reason."""
     if not key:
         return {}
     with within(what):

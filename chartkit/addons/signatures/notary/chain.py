@@ -138,8 +138,7 @@ def _check_issued(
 
 
 def _is_issued_by(certificate: x509.Certificate, issuer: x509.Certificate) -> bool:
-    """Report whether the names match; raises SignatureError for a wrong signature or a missing
-    right."""
+    """Report whether the names match; SignatureError for a wrong signature or no right."""
     constraints = extension(issuer, x509.BasicConstraints)
     is_authority = constraints is not None and constraints.value.ca
     # A certificate of the first version has no constraints and may sign.

@@ -167,8 +167,7 @@ def _check_time(content: Content, trust: TrustStore, at: Moment) -> RevocationUn
 def _check_validity(
     chain: Sequence[x509.Certificate], earliest: int, latest: int, what: str
 ) -> None:
-    """Require certificates to be valid between two times, in nanoseconds; what: the words about
-    these."""
+    """Require certificates to be valid between two times, in nanoseconds; what: in words."""
     for link in chain:
         first, last = moment_of(link.not_valid_before_utc), moment_of(link.not_valid_after_utc)
         period = f"certificate {subject(link)} validity period"

@@ -143,8 +143,7 @@ def certificate_pem(certificate: x509.Certificate) -> str:
 
 
 def _may_issue(certificate: x509.Certificate) -> bool:
-    """Tell whether it is an authority's, and its key may sign certificates, if it restricts its
-    use."""
+    """Report whether it is an authority's, and its key may sign certificates."""
     usage = extension(certificate, x509.KeyUsage)
     return (usage is None or usage.value.key_cert_sign) and is_authority(certificate)
 
@@ -273,15 +272,13 @@ def _wrong(certificate: x509.Certificate, above: int, at: datetime) -> str:
 
 
 def _is_decided(constraints: x509.NameConstraints) -> bool:
-    """Tell whether the library that builds paths supports all kinds of names that are
-    constrained."""
+    """Report whether the library supports all kinds of names that are constrained."""
     trees = (*(constraints.permitted_subtrees or ()), *(constraints.excluded_subtrees or ()))
     return all(isinstance(tree, x509.DNSName | x509.RFC822Name | x509.IPAddress) for tree in trees)
 
 
 def _candidate(certificate: x509.Certificate) -> str:
-    """Return the certificate with an issuer's name that is not the issuer, as Go adds it to its
-    message."""
+    """The certificate with an issuer's name that is not the issuer, as Go's message has it."""
     is_rsa = isinstance(public_key(certificate), rsa.RSAPublicKey)
     why = "crypto/rsa: verification error" if is_rsa else "x509: ECDSA verification failure"
     if not _may_issue(certificate):

@@ -247,8 +247,7 @@ def with_ordered_certificates(response: bytes) -> bytes:
 
 
 def _elements(data: bytes) -> list[tuple[int, bytes, bytes]]:
-    """Return the elements of DER one after the other: tag, whole bytes and content; raise
-    ValueError for anything else."""
+    """The elements of DER: tag, whole bytes and content; ValueError for anything else."""
     elements: list[tuple[int, bytes, bytes]] = []
     at = 0
     while at < len(data):

@@ -127,8 +127,7 @@ class Program:
         return _outcome(self._exact, frame), frame.cost
 
     def _plan(self, *, traced: bool = False) -> tuple[Step, int]:
-        """Return the closures and the number of their slots; raises `CelError` where the stack has
-        no room for them."""
+        """The closures and the number of their slots; `CelError` where the stack is full."""
         planner = Planner(self.checked, self.environment, self.folded, traced=traced)
         try:
             return planner.plan(self.checked.root, {}), planner.slots

@@ -44,8 +44,7 @@ def parse(source: str, environment: Environment) -> Parsed:
 
 
 def _placeless(message: str, position: str = "-1:0") -> Issue:
-    """An issue about no place, as cel-go prints one: before line and column were counted, and in
-    an empty text."""
+    """An issue without line and column, as cel-go prints one for an empty text."""
     return Issue(f"ERROR: <input>:{position}: {message}")
 
 

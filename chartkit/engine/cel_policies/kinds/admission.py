@@ -137,8 +137,7 @@ class ValidatingAdmissionEvaluator(BoundEvaluator):
 
 
 def _compiled(policy: CelPolicy) -> AdmissionValidation:
-    """Return the expressions that both kinds have; one that does not compile is an error of each
-    request."""
+    """The expressions of both kinds; one that does not compile is an error of each request."""
     return AdmissionValidation(
         environment_of(policy),
         conditions=policy.conditions,

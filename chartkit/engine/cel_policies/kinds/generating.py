@@ -85,8 +85,7 @@ class GeneratingEvaluator(Evaluator):
 
 
 def _as_asked(attributes: Attributes) -> Attributes:
-    """The attributes that the constraints are asked about: those of the object, of which there is
-    none after a deletion."""
+    """The attributes that constraints are asked about; without an object after a deletion."""
     if attributes.object is not None:
         return attributes
     asked = copy(attributes)

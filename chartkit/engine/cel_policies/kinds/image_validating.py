@@ -182,8 +182,7 @@ class ImageValidatingEvaluator(Evaluator):
     def _evaluate_images(
         self, admission: Admission, scope: PolicyScope, host: ImageHost
     ) -> RuleResult:
-        """Return the result for the images of an object; raise CelError for extractors that find
-        none."""
+        """The result for an object's images; CelError for extractors that find none."""
         images = self._images(admission, scope, host)
         matched = [image for references in images.values() for image in references]
 
@@ -313,8 +312,7 @@ def _fetch(images: Sequence[str], host: ImageHost) -> None:
 
 
 def _without_digest(images: Sequence[str]) -> str | None:
-    """The first image that is named without a digest; raises _ImageError for one that is no
-    reference."""
+    """The first image without a digest; _ImageError for one that is no reference."""
     for image in images:
         try:
             if not parse_reference(image).digest:

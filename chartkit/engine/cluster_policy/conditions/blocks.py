@@ -78,8 +78,7 @@ def _find_fields(
     parsed: Blocks | FlatList,
     origins: Origins,
 ) -> Iterable[FieldPath]:
-    """Return the fields of conditions that hold; compiled: the search for them, empty before the
-    first."""
+    """The fields of conditions that hold; compiled: the search, empty before the first."""
     if not compiled:
         from chartkit.engine.cluster_policy.conditions.fields import compile_fields
 
@@ -175,8 +174,7 @@ def _compile(condition: Condition) -> Callable[[Context], bool]:
 
 
 def _count(key: Json, value: Json, budget: Budget) -> None:
-    """Count the comparisons: every pair of members if wildcards are possible, else each member
-    once."""
+    """Count comparisons: every pair if wildcards are possible, else each member once."""
     budget.visit(key, _COMPARISON)
     budget.visit(value, _COMPARISON)
     keys, values = _members(key), _members(value)

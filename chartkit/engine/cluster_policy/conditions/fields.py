@@ -111,8 +111,7 @@ def _is_lost(key: Traced, value: Traced, holds: Compare) -> bool:
 
 
 def _deciding(key: Traced, value: Traced, holds: Compare) -> Iterator[Traced]:
-    """Yield the members of a list that would decide alone, and the keys that an object would have
-    to have."""
+    """The members of a list that would decide alone, and keys that an object would need."""
     alone = [key]
     if isinstance(key.value, list):
         if key.lost:

@@ -114,8 +114,7 @@ class PodSecurityHandler(ExceptedHandler):
     def _compile(
         self, lifted: Sequence[Body], keys: tuple[str, ...], names: tuple[str, ...]
     ) -> Check:
-        """Judges an object; lifted: further controls, from the exceptions with these keys and
-        names."""
+        """Judges an object; lifted: further controls, from exceptions."""
         exclusions = self._compiled(lifted)
         level, version = self._body.get("level") or "", self._body.get("version") or ""
         passed = Checked(Status.PASS, f"Validation rule '{self._rule.name}' passed.")
@@ -238,8 +237,7 @@ def _fields_of(findings: Sequence[Violation], kind: str, origins: Origins) -> It
 
 
 def _paths_of(findings: Sequence[Violation], kind: str, judged: Traced) -> Iterator[FieldPath]:
-    """Yield the fields, in the order of the findings; kind: the kind of the object that is
-    judged."""
+    """The fields, in the order of the findings; kind: of the judged object."""
     for finding in findings:
         errors = finding.errors or ()
         if finding.check in _OF_THE_POD and sum(error.is_missing for error in errors) > 1:

@@ -180,8 +180,7 @@ def _in_queries(policy: Policy, pattern: re.Pattern[str]) -> Iterator[tuple[Fiel
 
 @lru_cache(maxsize=32)
 def _named(text: str, is_query: bool, pattern: re.Pattern[str]) -> Sequence[tuple[str, int]]:
-    """Return the matches of a pattern's first group in the queries of a text, with their
-    offsets."""
+    """The matches of a pattern's first group in a text's queries, with offsets."""
     if not is_query and "{{" not in text:
         return ()
     matches = []

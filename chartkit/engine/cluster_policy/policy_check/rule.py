@@ -130,8 +130,7 @@ def _conditions_fault(conditions: Json, path: str, *, values: bool = True) -> st
 
 
 def _describes(block: Body) -> bool:
-    """Report whether a block says anything of the object; an empty list says something to
-    Kyverno."""
+    """Report whether a block says anything of the object; an empty list does."""
     resources: Body = block.get("resources") or {}
     return any(value is not None and value != "" for value in resources.values())
 

@@ -161,8 +161,7 @@ class ImagesHandler:
     def _stand(
         self, block: ImageBlock, image: Image, standing: Mapping[str, Standing], request: Request
     ) -> Standing | None:
-        """Return the state of an image; None if nothing is required. Raises EvaluationError with
-        its fault."""
+        """The state of an image; None if nothing is required. EvaluationError with its fault."""
         state = standing.get(image.reference)
         is_open = state is Standing.UNKNOWN
         if block.verifies_digest and not image.digest and not (is_open and block.mutates_digest):

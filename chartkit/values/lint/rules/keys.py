@@ -185,8 +185,7 @@ def _takes_features(values: Body) -> bool:
 def _misplaced(
     values: Body, defaults: Body, features: Body, path: FieldPath = ()
 ) -> Iterator[FieldPath]:
-    """Yield the paths of features where the chart has no such key; what stands below an unknown key
-    is not the chart's."""
+    """The paths of features where the chart has no such key, none below an unknown key."""
     for key, value in values.items():
         at = (*path, key)
         if not path and key in _NAMESAKES:

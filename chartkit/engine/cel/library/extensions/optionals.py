@@ -145,8 +145,7 @@ _UNWRAP: Final = overloads(
 def _bound_value(
     make: Builder, target: Expr, args: tuple[Expr, ...], function: str
 ) -> tuple[Expr, Expr]:
-    """Report whether the optional has a value, and the expression in which the variable is the
-    value."""
+    """Report whether the optional has a value; the expression with the variable as it."""
     variable, result = args
     if not isinstance(variable, Ident):
         raise make.fail(variable, f"{function}() variable name must be a simple identifier")

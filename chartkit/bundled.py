@@ -28,8 +28,7 @@ def short_name(file: str) -> str:
 
 
 def standards_dir() -> Path:
-    """Return the folder of standards and guides: their controls, and the policies that cover
-    them."""
+    """The folder of standards and guides: their controls, and the policies that cover them."""
     return profiles_dir() / "standards"
 
 

@@ -32,8 +32,7 @@ class Places(Protocol):
     """The places of the values of one document."""
 
     def locate(self, *path: str | int) -> Location:
-        """Return the location of the key or list item at a path, or of its nearest existing
-        parent."""
+        """The location of the key or list item at a path, or of its nearest existing parent."""
 
     def character(self, offset: int, *path: str | int) -> Location:
         """Return the location of a character of the text at a path, or of the path's key."""
@@ -43,8 +42,7 @@ class Places(Protocol):
         where that is unknown."""
 
     def excerpt(self, line: int) -> tuple[int, Sequence[str]]:
-        """Return the lines around one, and the number of the first; none where the text is not
-        there."""
+        """The lines around one, and the number of the first; none where the text is not there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,9 +61,8 @@ class Location:
     overlay: str = field(default="", compare=False, repr=False)
 
     def within(self, pointer: str) -> Location:
-        """Return the location of a field of the value here, or of its nearest existing parent;
-        pointer: JSON pointer below this value. It is the location itself where there is no text.
-        """
+        """The location of a field of the value here, or of its nearest existing parent; pointer:
+        JSON pointer below this value. It is the location itself where there is no text."""
         if self.places is None:
             return self
         return self.places.locate(*pointer_steps(self.path), *pointer_steps(pointer))

@@ -164,8 +164,7 @@ class BuiltInStandards:
         return built_in_standards()
 
     def controls(self, standard: str) -> Mapping[str, Collection[str]]:
-        """Return the names of the policies that cover each control of a standard; raise
-        InputError."""
+        """The names of the policies that cover each control of a standard; raises InputError."""
         return {
             control.id: [reference.rpartition("/")[2] for reference in control.policies]
             for control in read_standard(standard).controls

@@ -135,9 +135,8 @@ def refuse_special(path: Path) -> None:
 
 
 def decoded(content: bytes, location: Location, start: int = 0) -> str:
-    """Return the text of bytes of a file without a byte order mark, with newlines as its only line
-    ends; start: of the bytes. Raise InputError for what is not UTF-8, and for a pointer of Git LFS.
-    """
+    """The text of bytes of a file without a byte order mark, with newlines as its only line ends;
+    start: of the bytes. Raises InputError for what is not UTF-8, and for a pointer of Git LFS."""
     if content.startswith(LFS_POINTER):
         message = "is a pointer of Git LFS, and its content is not here"
         raise InputError(message, location, "git lfs pull")

@@ -330,8 +330,7 @@ def fit_integer(number: int) -> int | float:
 
 
 def whole(number: float) -> int | float:
-    """Return a double as it comes through JSON: `1.0` is written as 1 and read back as an
-    integer."""
+    """A double as it comes through JSON: `1.0` is written as 1 and read back as an integer."""
     if number.is_integer() and abs(number) < _JSON_EXPONENT_FROM:
         return fit_integer(int(Decimal(repr(number))))
     return number

@@ -351,8 +351,7 @@ NO_PLACE: Final = "operation does not apply: doc is missing"
 
 
 def located(found: tuple[Container | None, str], fault: str) -> tuple[Container, str]:
-    """Return the container and the key that a path leads to; raise `PatchError` if it is
-    missing."""
+    """The container and the key that a path leads to; raises `PatchError` if it is missing."""
     container, key = found
     if container is None:
         raise PatchError(f"{fault}: {MISSING_VALUE}")

@@ -89,8 +89,7 @@ class RunnablePolicy(Protocol):
         ...
 
     def warnings(self) -> tuple[Diagnostic, ...]:
-        """Return the faults that Kyverno or an API server accepts with a warning, or ignores
-        silently."""
+        """The faults that Kyverno or an API server accepts with a warning, or ignores silently."""
         ...
 
     def rules_in(self, phases: Collection[Phase], /) -> tuple[str, ...]:
@@ -176,8 +175,7 @@ NO_ATTACHMENTS: Final = PolicyAttachments()
 
 
 def read_exceptions(found: Iterable[Resource]) -> PolicyAttachments:
-    """Return the exceptions among some objects; raises CompileError for one that Kyverno
-    rejects."""
+    """The exceptions among some objects; raises CompileError for one that Kyverno rejects."""
     old: list[PolicyException] = []
     new: list[CelException] = []
     for resource in filter(is_exception, found):

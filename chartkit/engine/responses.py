@@ -36,8 +36,7 @@ class PolicyResponse:
 def respond(
     policies: Sequence[RunnablePolicy], request: Request, world: World = OFFLINE
 ) -> list[PolicyResponse]:
-    """Return the same results by phase, policy and form; a policy of which no rule matches has
-    none."""
+    """The same results by phase, policy and form; a policy of which no rule matches has none."""
     run = Run(request, world)
     responses = []
     for phase in Phase:

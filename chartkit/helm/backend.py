@@ -364,8 +364,7 @@ class HelmClient:
         self._shown: set[str] = set()
 
     def release(self, name: str) -> tuple[Any, Any] | None:
-        """Return the answers of `helm get metadata` and `helm status` for a release, None without
-        one."""
+        """The answers of `helm get metadata` and `helm status` for a release, None without one."""
         if self._program is None:
             metadata, status = self._json(["read", name])
             return (metadata, status) if metadata else None

@@ -305,8 +305,7 @@ def _read_folder(root: Path, folder: str, files: Sequence[str]) -> list[_Found]:
 
 
 def read_policy_text(source: Source) -> tuple[UpstreamText, list[Document]]:
-    """Return a file's text, and its documents as far as they are known without Helm; raises
-    InputError."""
+    """A file's text, and its documents as far as they are known without Helm; raises InputError."""
     upstream = read_upstream(source)
     return upstream, read_text(upstream.outline, source.file)
 

@@ -101,8 +101,7 @@ def internal_annotations(eks: bool) -> Mapping[str, str]:
 
 
 def first_monitoring(mode: Mode, eks: bool) -> Monitoring:
-    """Return the monitoring of an environment of a new project; eks: whether the cluster is
-    Amazon's."""
+    """The monitoring of an environment of a new project; eks: whether the cluster is Amazon's."""
     labels = DEFAULT_LABELS if mode is Mode.OPERATOR else {}
     return Monitoring(mode, labels, PRIVATE, FIRST_NODE_PORT, internal_annotations(eks))
 

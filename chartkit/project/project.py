@@ -54,8 +54,7 @@ UPSTREAM: Final = ChartMetadata()
 
 
 def read_metadata(document: Document) -> ChartMetadata:
-    """Return the metadata that a project file gives; raise InputError for a version that Helm
-    refuses."""
+    """The metadata that a project file gives; raises InputError for a version that Helm refuses."""
     body: Body = document.body
     version = body.get(VERSION)
     if version is not None and not semver.Version.is_valid(version):

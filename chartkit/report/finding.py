@@ -197,8 +197,7 @@ def diagnostic_body(each: Diagnostic) -> Body:
 
 
 def diagnostic_entry(each: Diagnostic) -> Body:
-    """Return a diagnostic for programs by its `id`; location and hint are null where there is
-    none."""
+    """A diagnostic for programs by its `id`; location and hint are null where there is none."""
     return {
         "id": each.rule_id,
         "severity": str(each.severity),

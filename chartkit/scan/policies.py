@@ -153,8 +153,7 @@ class PolicySet:
                 yield from without_effect(policy.policy, self.around.cel_exceptions)
 
     def facts(self, namespaces: Namespaces = _NO_NAMESPACES) -> Mapping[str, PolicyFacts]:
-        """Return the facts of each policy for reports, by its ID; namespaces: the labels of
-        each."""
+        """The facts of each policy for reports, by its ID; namespaces: the labels of each."""
         return {policy.policy.id: _facts(policy, namespaces) for policy in self.policies}
 
 

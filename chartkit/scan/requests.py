@@ -332,9 +332,8 @@ def read_definitions(options: RequestOptions, note: Note) -> list[Resource]:
 def custom_resources(
     own: Sequence[Resource], objects: Sequence[Resource], note: Note
 ) -> CustomResources | None:
-    """Return the custom kinds that the user's definitions and objects define, None if there is
-    none; note is called with faults of definitions, and with kinds that have none if the user has
-    any."""
+    """The custom kinds that the user's definitions and objects define, None if there is none; note
+    is called with faults of definitions, and with kinds that have none if the user has any."""
     if not own and not any(map(is_definition, objects)):
         return None
     from chartkit.scan.custom_resources import definitions

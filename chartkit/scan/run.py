@@ -171,9 +171,8 @@ def _audited(
 
 
 def with_refusals(resource: Resource, results: Sequence[RuleResult]) -> Sequence[RuleResult]:
-    """Return the results, with `unmade` set to the fields of a wrong type that a rule introduces.
-    Fields that were wrong before count for no rule.
-    """
+    """The results, with `unmade` set to the fields of a wrong type that a rule introduces. Fields
+    that were wrong before count for no rule."""
     for result in results:
         if result.patched or result.patched_target or result.generated or result.updated:
             break

@@ -64,8 +64,7 @@ def _is_text(value: Json) -> bool:
 
 
 def _compared(body: Body) -> Body:
-    """Return the fields of an object to compare; Kyverno ignores labels that are not all
-    strings."""
+    """The fields of an object to compare; Kyverno ignores labels that are not all strings."""
     metadata = body.get("metadata")
     metadata = metadata if isinstance(metadata, dict) else {}
     labels = metadata.get("labels")

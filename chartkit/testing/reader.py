@@ -205,8 +205,7 @@ def find_tests(path: Path, file_name: str = FILE_NAME) -> Iterator[Path]:
 
 
 def read_test_file(path: Path) -> list[TestFile]:
-    """Return the tests of a file, one for each document; raise InputError for what Kyverno
-    refuses."""
+    """The tests of a file, one for each document; raises InputError for what Kyverno refuses."""
     documents = read_file(path)
     if not documents:
         hint = f"write apiVersion: {API_VERSION}, kind: Test and results, or remove the file"

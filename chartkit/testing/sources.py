@@ -68,8 +68,7 @@ class Sources:
         return documents
 
     def bodies(self, path: Path) -> list[Body]:
-        """Return a file's documents that are mappings, as written; raise InputError for any
-        other."""
+        """A file's documents that are mappings, as written; raises InputError for any other."""
         documents = self.documents(path)
         for document in documents:
             if not isinstance(document.body, dict):

@@ -130,8 +130,7 @@ class Shape:
 
 
 def shape_of(types: tuple[str, str]) -> Shape | None:
-    """Return the shape of an object by its `apiVersion` and kind; None for one that is not
-    known."""
+    """The shape of an object by its `apiVersion` and kind; None for one that is not known."""
     kind = GroupVersionKind(*parse_api_version(types[0]), types[1])
     name = type_of_kind(kind)
     own = {(kind.group, version.name, kind.kind): version.type

@@ -111,8 +111,7 @@ class Search:
         return end if isinstance(end, NotDecided) else self.minimal(end)
 
     def find(self, body: Body) -> Body | NotDecided:
-        """Return an object that passes, made of another one with as few changes as the search
-        sees."""
+        """An object that passes, made of another one with as few changes as the search sees."""
         active: dict[RuleKey, Want] = {}
         tried = body
         failing = self.failing(body)

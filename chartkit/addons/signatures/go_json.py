@@ -108,10 +108,9 @@ def values(body: Body, name: str) -> Sequence[Json]:
 
 
 def struct(body: Body, name: str, place: str) -> Body:
-    """Return a member that is an object of known members: where it stands more than once, Go fills
-    one object with all of them. Empty where it is missing. place: the field that it is read into,
-    and its type.
-    """
+    """A member that is an object of known members: where it stands more than once, Go fills one
+    object with all of them. Empty where it is missing. place: the field that it is read into, and
+    its type."""
     pairs: list[tuple[str, Json]] = []
     for value in values(body, name):
         if not isinstance(value, dict | None):

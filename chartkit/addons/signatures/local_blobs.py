@@ -45,8 +45,7 @@ class LocalBlobs:
     def logged(
         self, blob: LoggedBlob, key: str = "", certificate: str = "", chain: str = "", /
     ) -> str | None:
-        """Return the name in the certificate of who signed, as a log's entry has it (see
-        `BlobSource`)."""
+        """The name in the certificate of who signed, as a log's entry has it (see `BlobSource`)."""
         with installed():
             from chartkit.addons.signatures.cosign.checks import certified_key, signer_of
             from chartkit.addons.signatures.trust.trusted_root import TrustedRoots

@@ -122,9 +122,8 @@ class CheckResult:
 def check_project(
     project: Path, track: Track = untracked, spread: Spread = unspread, mutates: bool = False
 ) -> CheckResult:
-    """Return the findings of the built-in library, those that chartkit.yaml names, and the
-    vendored ones; raise InputError. A library of policies as Kyverno reads them has nothing to
-    look at."""
+    """The findings of the built-in library, those that chartkit.yaml names, and the vendored ones;
+    raises InputError. A library of policies as Kyverno reads them has nothing to look at."""
     own = [folder for folder in own_libraries(project) if any(_policy_files(folder))]
     return together(
         [

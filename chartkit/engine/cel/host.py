@@ -71,8 +71,7 @@ class Host:
     def verify_image(
         self, image: str, _attestation: str | None, _attestors: Sequence[Value], /
     ) -> int:
-        """Return the number of attestors that vouch for an image (attestation: None) or an
-        attestation."""
+        """The number of attestors that vouch for an image (attestation: None) or an attestation."""
         raise CelError(f"no registry to verify {image} with")
 
     def image_payload(self, image: str, _attestation: str, /) -> Json:

@@ -228,8 +228,7 @@ class AdmissionExpressions:
     def variables(
         self, scope: Scope, computed: dict[Program, Value] | None = None
     ) -> Mapping[str, Value]:
-        """Return the value of `variables` in a scope; computed: values that are known for its
-        request."""
+        """The value of `variables` in a scope; computed: values that are known for its request."""
         return _Variables(self._variables, scope, computed)
 
     @property

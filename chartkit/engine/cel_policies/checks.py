@@ -45,8 +45,7 @@ _EXPRESSIONS: Final = frozenset({"expression", "messageExpression", "valueExpres
 
 
 def refusals(policy: CelPolicy) -> list[Diagnostic]:
-    """Return the faults that Kyverno's compiler or webhook refuses, and policies that never
-    apply."""
+    """The faults that Kyverno's compiler or webhook refuses, and policies that never apply."""
     if policy.kind is not CelKind.MUTATING:
         return []
     evaluation: Body = policy.spec.get("evaluation") or {}

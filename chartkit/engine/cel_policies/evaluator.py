@@ -117,8 +117,7 @@ class Evaluator:
 
     @property
     def actions(self) -> tuple[str, ...]:
-        """Return the effects of a failure: `Deny`, `Audit`, `Warn`; none: the default of the
-        kind."""
+        """The effects of a failure: `Deny`, `Audit`, `Warn`; none: the default of the kind."""
         return self.policy.actions
 
     def speaks_of(self, attributes: Attributes) -> bool:

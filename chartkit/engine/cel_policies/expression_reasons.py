@@ -117,8 +117,7 @@ class Expressions:
         self._shown_variables: set[str] = set()
 
     def decision(self, asking: Asking, fields: Sequence[str] = ()) -> Decision:
-        """Return an expression with its parts; fields: that it is about, the most telling
-        first."""
+        """An expression with its parts; fields: that it is about, the most telling first."""
         asked, name = self._name(asking)
         tree = self._part(parts_of(asking.evaluation, self._places), asking)
         pointer = fields[0] if fields else next(_pointers(tree), None)

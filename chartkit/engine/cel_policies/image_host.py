@@ -139,8 +139,7 @@ class ImageHost(ClusterHost):
         }
 
     def fetch(self, image: str) -> Body:
-        """Return the registry's data about an image, with the policy's settings; raises
-        LookupFailed."""
+        """The registry's data about an image, with the policy's settings; raises LookupFailed."""
         return self._world.images.descriptor(image, self._credentials)
 
     def image_data(self, reference: str, /) -> Body:

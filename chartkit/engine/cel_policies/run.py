@@ -217,8 +217,7 @@ class CompiledCelPolicy:
 
     @property
     def actions(self) -> tuple[str, ...]:
-        """Return the effects of a failure, in any of its forms; none: the default, which is to
-        deny."""
+        """The effects of a failure, in any of its forms; none: the default, which is to deny."""
         return tuple(
             dict.fromkeys(action for evaluator in self.evaluators for action in evaluator.actions)
         )

@@ -109,8 +109,7 @@ class FilterCheck(NamedTuple):
 def bind_match(
     match: Match, exclude: Match | None, policy_namespace: str, kind: GroupVersionKind, sub: str
 ) -> Predicate | None:
-    """Return the remaining conditions for an object of this kind; None if the rule never matches
-    it."""
+    """The remaining conditions for an object of this kind; None if the rule never matches it."""
     wanted = _bind(match, Role.MATCH, kind, sub)
     if wanted is None:
         return None

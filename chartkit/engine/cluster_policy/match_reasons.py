@@ -56,8 +56,7 @@ class MatchReasons:
         return replace(excluding, holds=False, text=text, parts=(decision, excluding))
 
     def block(self, block: Match, role: Role, path: FieldPath) -> Decision:
-        """Return the decision of a match, with its filters as parts; path: below the sources'
-        body."""
+        """The decision of a match, with its filters as parts; path: below the sources' body."""
         if not (block.any or block.all):
             return replace(self._filter(block.direct, role, path), asked=Asked.MATCH)
         key, filters = ("any", block.any) if block.any else ("all", block.all)

@@ -169,8 +169,7 @@ class _WatchedRule:
         self._sources = watch.sources(rule)
 
     def match(self, otherwise: Facts) -> Decision:
-        """Return the decision of match and exclude; otherwise: the facts for a rule that was not
-        asked."""
+        """The decision of match and exclude; otherwise: the facts for a rule that was not asked."""
         facts, policy = self._facts or otherwise, self._watch.policy.policy
         decision = elsewhere(policy.resource.location, policy.namespace, facts.namespace)
         reasons = self._watch.reasons(self._sources, facts)

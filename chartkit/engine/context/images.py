@@ -86,9 +86,8 @@ class ImageExtractor(NamedTuple):
 
 
 def members_at(value: Json, place: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Json]]:
-    """Yield the objects that `*` in a path leads to, with their places; members that hold no image
-    are passed over, as since Kyverno 1.19.1. Raise `EvaluationError` for a value without members.
-    """
+    """The objects that `*` in a path leads to, with their places; members that hold no image are
+    passed over, as since Kyverno 1.19.1. Raises `EvaluationError` for a value without members."""
     if isinstance(value, list):
         for index, member in enumerate(value):
             if isinstance(member, dict):

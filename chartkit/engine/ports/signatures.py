@@ -32,8 +32,7 @@ class UnknownKeyError(LookupFailed):
 
 
 def read_credentials(body: Json) -> Credentials:
-    """Return the settings of a policy's `imageRegistryCredentials` or `credentials`; none for
-    None."""
+    """The settings of a policy's `imageRegistryCredentials` or `credentials`; none for None."""
     if not isinstance(body, dict):
         return NOBODY_ELSE
     return Credentials(

@@ -155,8 +155,7 @@ class RecordedSource:
         return bool(self._calls)
 
     def calls(self, key: str) -> Mapping[str, Json]:
-        """Return the files with what came of a service's call, by what was sent (see
-        `Recorder`)."""
+        """The files with what came of a service's call, by what was sent (see `Recorder`)."""
         files = self._calls.get(key)
         return files if isinstance(files, dict) else {}
 
@@ -213,8 +212,7 @@ def _explained(path: Path) -> Iterator[None]:
 
 
 def services_of(source: Source, given: ServiceSource | None) -> ServiceSource | None:
-    """Return the caller of services in a scan of a cluster; given: the caller without a
-    recording."""
+    """The caller of services in a scan of a cluster; given: the caller without a recording."""
     if isinstance(source, Recorder) and given is not None:
         return RecordingServices(source, given)
     if isinstance(source, RecordedSource) and source.has_calls:

@@ -86,8 +86,7 @@ class CachedReads:
         return bodies
 
     def unreadable(self, path: str, error: RefusedError) -> UnreadableError:
-        """Return the error for the rule; anything but a missing object is also noted for the
-        end."""
+        """The error for the rule; anything but a missing object is also noted for the end."""
         if error.status == MISSING:
             return UnreadableError(error.message)
         self._reader.note(path, error)

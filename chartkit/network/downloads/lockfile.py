@@ -141,8 +141,7 @@ def _damaged(file: Path) -> InputError:
 
 
 def verify(folder: Path) -> list[Diagnostic]:
-    """Return the differences of a vendored folder from its lock file; raises InputError for the
-    lock."""
+    """The differences of a vendored folder from its lock file; raises InputError for the lock."""
     locked = read_lock(folder).files
     files: list[tuple[str, str | None]] = []
     for path in folder.rglob("*"):
@@ -199,8 +198,7 @@ def publish(folder: Path, files: Mapping[str, bytes], lock: Lock, project: Path)
 
 
 def from_project(source: str, project: Path) -> str:
-    """Return a source as the lock file has it: paths start at the project, so that it may be
-    moved."""
+    """A source as the lock file has it: paths start at the project, so that it may be moved."""
     from chartkit.network.http.urls import is_url
 
     if is_url(source) or Path(source).is_absolute():

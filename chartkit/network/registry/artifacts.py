@@ -60,8 +60,7 @@ class Artifacts:
         self._referrers: Memory[tuple[str, str, str], Sequence[Body]] = Memory()
 
     def resolve(self, reference: str) -> ResolvedReference:
-        """Return the document of a reference; raises NoReferenceError, MissingError or
-        RegistryError."""
+        """The document of a reference; raises NoReferenceError, MissingError or RegistryError."""
         return self._resolved.once(reference, lambda: self._resolve(reference))
 
     def manifest(self, repository: RegistryReference, identifier: str) -> Document:

@@ -249,8 +249,7 @@ class Client:
 
 
 def read_json(content: bytes, what: str) -> Json:
-    """Return a document's value; raises RegistryError for one that is not JSON or nested too
-    deeply."""
+    """A document's value; raises RegistryError for one that is not JSON or nested too deeply."""
     try:
         value = json.loads(content, parse_constant=_refuse)
     except (ValueError, RecursionError):

@@ -114,8 +114,7 @@ def manifest_shape(body: Json) -> Body:
 
 
 def config_shape(body: Json) -> Body:
-    """Return a configuration with the fields that are known; raises RegistryError for a wrong
-    type."""
+    """A configuration with the fields that are known; raises RegistryError for a wrong type."""
     return _shape("v1.ConfigFile", body)
 
 
@@ -161,8 +160,7 @@ class Images:
         self._images: Memory[str, _Image] = Memory()
 
     def digest(self, reference: str) -> str:
-        """Return the digest that a reference leads to now; raises RegistryError in Kyverno's
-        words."""
+        """The digest that a reference leads to now; raises RegistryError in Kyverno's words."""
         return self._found(reference).document.digest
 
     def image(self, reference: str) -> Body:
@@ -301,8 +299,7 @@ class Registries:
         return self._asked_as(credentials).artifacts
 
     def digest(self, reference: str, credentials: Credentials = NOBODY_ELSE, /) -> str:
-        """Return the digest that a reference leads to now; raises RegistryError in Kyverno's
-        words."""
+        """The digest that a reference leads to now; raises RegistryError in Kyverno's words."""
         return self._asked_as(credentials).digest(reference)
 
     def image(self, reference: str, credentials: Credentials = NOBODY_ELSE, /) -> Body:

@@ -143,8 +143,7 @@ class TokenRequest:
 
 
 def read_challenge(header: str) -> Challenge | None:
-    """Return the challenge to answer, a bearer's before a password's; None where none is
-    understood."""
+    """The challenge to answer, a bearer's before a password's; None where none is understood."""
     text = header[:8192]
     matches = list(_SCHEME.finditer(text))
     challenges = []

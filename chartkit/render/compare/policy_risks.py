@@ -161,8 +161,7 @@ def _is_on(rule: Body, key: str) -> bool:
 
 
 def going(before: Body, after: Body | None) -> dict[str, Body]:
-    """Return the synchronized rules that a policy loses when it is replaced or removed (None), by
-    name."""
+    """The synchronized rules that a policy loses when it is replaced or removed (None), by name."""
     rules, left = _generating(before), _generating(after)
     return {
         name: rule

@@ -304,8 +304,7 @@ def _drop_nulls(schema: Schema | None, value: Json) -> None:
 
 
 def with_defaults(schema: Schema, body: Body) -> Body:
-    """Return an object with the defaults of its schema, which it shares; it may be changed in
-    place."""
+    """An object with the defaults of its schema, which it shares; it may be changed in place."""
     _fill(schema, body)
     return body
 

@@ -115,8 +115,7 @@ OMITTED: Final = Omitted()
 def problem(
     path: FieldPath, name: str, reason: Reason, detail: str = "", value: Json | Omitted = OMITTED
 ) -> Problem:
-    """Return an error; name: of the field in the text, empty for none; value: shown after the
-    reason."""
+    """An error; name: of the field in the text, empty for none; value: shown after the reason."""
     text = f"{name or _NO_FIELD}: {reason.strip()}"
     if not isinstance(value, Omitted):
         text += f": {shown(value)}"

@@ -191,8 +191,7 @@ class BaselineMatcher:
                 yield violation, left
 
     def updated(self, looked_at: Callable[[Violation], bool]) -> list[KnownViolation]:
-        """Return the entries of the updated baseline, sorted. Those that the run did not look at
-        stay."""
+        """The entries of the updated baseline, sorted. Those that the run did not look at stay."""
         kept = [
             replace(entry, count=self._used[entry.violation])
             if looked_at(entry.violation)

@@ -54,8 +54,7 @@ def object_name(resource: Resource) -> str:
 
 
 def kind_and_namespace(name: str) -> tuple[str, str, str]:
-    """Return the API version, kind and namespace of an object of that name; empty for plain
-    JSON."""
+    """The API version, kind and namespace of an object of that name; empty for plain JSON."""
     parts = name.partition(_WITHOUT_NAME)[0].rsplit("/", 3)
     return (parts[0], parts[1], parts[2]) if len(parts) == _PARTS else ("", "", "")
 

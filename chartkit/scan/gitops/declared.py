@@ -69,8 +69,7 @@ def configs_of(objects: Sequence[Resource]) -> Configs:
 def read_helm_release(
     resource: Resource, configs: Configs, repository: Repository
 ) -> DeclaredRelease:
-    """Return the release that a HelmRelease declares; raise InputError for values that cannot be
-    read."""
+    """The release that a HelmRelease declares; raises InputError for values that cannot be read."""
     metadata, spec = mapping_at(resource.body, "metadata"), mapping_at(resource.body, "spec")
     given = mapping_document(resource, spec.get("values"), "spec", "values")
     has_variables = not any(

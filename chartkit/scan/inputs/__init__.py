@@ -233,9 +233,8 @@ def without_answers(found: Sequence[Resource], is_named: bool, note: Note) -> li
 
 
 def read_crds(paths: Sequence[str], note: Note) -> list[Resource]:
-    """Return the CustomResourceDefinitions of files, folders and charts; note: called with a row
-    for each that cannot be read. Raise InputError for a sole path that cannot be read or has none.
-    """
+    """The CustomResourceDefinitions of files, folders and charts; note: called with a row for each
+    that cannot be read. Raises InputError for a sole path that cannot be read or has none."""
 
     def definitions(path: str, rows: Note) -> list[Resource]:
         from chartkit.scan.inputs.folders import objects_below, render_inputs

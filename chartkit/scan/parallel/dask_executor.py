@@ -115,8 +115,7 @@ def judge_part(recipe: bytes, part: Part) -> Answer:
 
 
 def scheduler_address(text: str) -> str:
-    """Return the address of the scheduler of `dask://HOST:PORT`, as Dask writes it; raise
-    InputError."""
+    """The address of the scheduler of `dask://HOST:PORT`, as Dask writes it; raises InputError."""
     host, colon, port = text.removeprefix(SCHEME).rpartition(":")
     if not text.startswith(SCHEME) or not (host and colon and port.isdecimal()):
         raise InputError(f"--executor '{text}' is not valid", hint="write dask://HOST:PORT")

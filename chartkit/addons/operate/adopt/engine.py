@@ -123,8 +123,7 @@ def released_values(
 
 
 def dependency_values(folder: Path, chart: Body) -> EngineValues | None:
-    """Return the values that a chart gives to Kyverno's chart as its dependency; None without
-    it."""
+    """The values that a chart gives to Kyverno's chart as its dependency; None without it."""
     for dependency in mappings_at(chart, "dependencies"):
         file = folder / "values.yaml"
         if dependency.get("name") != ENGINE or not file.is_file():

@@ -128,8 +128,7 @@ def _remove(environment: Body, path: str) -> None:
 
 
 def read_decisions(file: Path) -> list[Body]:
-    """Return the decisions of a file in their order, none where there is no file; raise
-    InputError."""
+    """The decisions of a file in their order, none where there is no file; raises InputError."""
     if not file.is_file():
         return []
     documents = read_file(file)

@@ -110,8 +110,7 @@ def moment_of(seconds: Json) -> datetime | None:
 
 
 def cluster_reports(reader: Reader) -> Iterator[ReportedResult]:
-    """Yield the results of a cluster's reports; of a kind with several versions the first one
-    counts."""
+    """The results of a cluster's reports; of a kind with several versions the first one counts."""
     seen: set[tuple[str, str]] = set()
     for served in reader.discovery.all:
         kind = (served.kind.group, served.kind.kind)

@@ -296,8 +296,7 @@ def _logs(key: str, what: str) -> Mapping[bytes, Log]:
 
 
 def repository_of(text: str) -> RegistryReference | None:
-    """Return the repository of signatures; None, the image's own, for no text. Raises
-    SignatureError."""
+    """The repository of signatures; None, the image's own, for no text. Raises SignatureError."""
     if not text:
         return None
     try:

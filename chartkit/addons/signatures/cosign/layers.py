@@ -397,8 +397,7 @@ def encoded(payload_type: str, payload: bytes) -> bytes:
 
 
 def read_statement(content: bytes) -> Body:
-    """Return the statement of an attestation as Kyverno's conditions see it; raises
-    SignatureError."""
+    """The statement of an attestation as Kyverno's conditions see it; raises SignatureError."""
     with within("error decoding the payload"):
         read_simple(content)
     with within("failed to unmarshal JSON payload"):

@@ -291,8 +291,7 @@ class KeyMismatchError(SignatureError):
 
 
 def algorithm_of(certificate: x509.Certificate) -> Algorithm:
-    """Return the algorithm of a certificate's key; raises SignatureError for a key that may not
-    sign."""
+    """The algorithm of a certificate's key; raises SignatureError for a key that may not sign."""
     key = public_key(certificate)
     if isinstance(key, rsa.RSAPublicKey):
         size = (key.key_size + 7) // 8 * 8
@@ -367,8 +366,7 @@ def subject(certificate: x509.Certificate) -> str:
 
 
 def name_text(name: x509.Name) -> str:
-    """Return a name as Go's `pkix.Name` prints it: known attributes first, the last known one
-    foremost."""
+    """A name as Go's `pkix.Name` prints it: known attributes first, the last known one foremost."""
     named: dict[str, list[str]] = {short: [] for short in _SHORT.values()}
     others = []
     for attribute in name:

@@ -269,8 +269,7 @@ def target_of(document: Document) -> Target:
 
 
 def by_head(error: RegistryError) -> str:
-    """Return the error in the words of a HEAD request, which Kyverno sends where chartkit sends a
-    GET."""
+    """The error in the words of a HEAD request, which Kyverno sends where chartkit sends a GET."""
     return error.without_body or error.message
 
 

@@ -115,8 +115,7 @@ def read_certificate(content: bytes) -> x509.Certificate:
 
 
 def read_pool(text: str) -> list[x509.Certificate]:
-    """Return the certificates of a PEM text, whatever else there is; raises SignatureError for
-    none."""
+    """The certificates of a PEM text, whatever else there is; raises SignatureError for none."""
     certificates = []
     for block in read_pem(text)[0]:
         if block.label == "CERTIFICATE":

@@ -167,8 +167,7 @@ class Scopes:
 def resolve_overloads(
     signatures: Signatures, member: bool, arguments: tuple[Type, ...], variables: Variables
 ) -> Resolution:
-    """Return the resolution of a call with arguments of these types; without ids if nothing
-    matches."""
+    """The resolution of a call with arguments of these types; without ids if nothing matches."""
     closed = not variables.open or all(map(is_closed, arguments))
     if closed:
         cached = signatures.known.get((member, arguments))

@@ -185,9 +185,8 @@ class MutatingAdmissionEvaluator(BoundEvaluator):
         self._mutations = tuple(mutations)
 
     def evaluate_admission(self, admission: Admission) -> RuleResult | None:
-        """Return the result for the mutated object; an object that cannot be changed is an
-        error, because an API server then refuses it (or, if failures are ignored, leaves it as
-        it is)."""
+        """The result for the mutated object; an object that cannot be changed is an error, because
+        an API server then refuses it (or, if failures are ignored, leaves it as it is)."""
         attributes = admission.attributes
         patched = attributes.object
         if patched is None:

@@ -157,8 +157,7 @@ def record_condition(
 
 
 def record_preconditions(conditions: Conditions, context: Context) -> Outcome:
-    """Return the answer of preconditions, which is recorded with its parts; raise
-    EvaluationError."""
+    """The answer of preconditions, which is recorded with its parts; raises EvaluationError."""
     recorder = context.recorder
     assert recorder is not None
     failure: EvaluationError | None = None

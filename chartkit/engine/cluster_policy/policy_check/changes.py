@@ -20,8 +20,7 @@ _STAND_IN: Final = "kyvernojsonpatchvariable"
 
 
 def patched_paths(rule: Rule) -> Iterable[str]:
-    """Return the paths of a rule's JSON patch; Kyverno reads none from a patch written in YAML
-    here."""
+    """The paths of a rule's JSON patch; Kyverno reads none from a patch written in YAML here."""
     try:
         operations = parse_json((rule.mutate or {}).get("patchesJson6902") or "[]")
     except JsonError:

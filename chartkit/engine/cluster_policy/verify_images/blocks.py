@@ -91,8 +91,7 @@ def signing_set(body: Body, base: VerificationRequest, path: str) -> AttestorSet
 
 
 def attesting_set(body: Body, base: VerificationRequest) -> AttestingSet:
-    """Return a set whose attestors attest an image: several keys and nested sets are not
-    supported."""
+    """A set whose attestors attest an image: several keys and nested sets are not supported."""
     entries: list[Body] = body.get("entries") or []
     read = [_attestor(entry, replace(base, ignores_sct=True)) for entry in entries]
     return AttestingSet(_required(body, entries), tuple(read))

@@ -246,8 +246,7 @@ class Verifier:
 
 
 def fault_of(error: LookupFailed) -> Fault:
-    """Return the fault of an unanswered request, or of the verdict that an attestor did not
-    sign."""
+    """The fault of an unanswered request, or of the verdict that an attestor did not sign."""
     is_verdict = isinstance(error, SignatureError)
     status = Status.FAIL if is_verdict else Status.ERROR
     if isinstance(error, UnknownKeyError):
@@ -278,8 +277,7 @@ def check_attestors(sets: Sequence[AttestorSet], verifier: Verifier, image: str)
 
 
 def worst(faults: Sequence[Fault]) -> Status:
-    """Return the worst status. A question without an answer leaves open whether an image is
-    signed."""
+    """The worst status. A question without an answer leaves open whether an image is signed."""
     is_error = any(fault.status is Status.ERROR for fault in faults)
     return Status.ERROR if is_error else Status.FAIL
 

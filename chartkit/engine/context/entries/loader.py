@@ -88,8 +88,7 @@ class Path:
         return self._expression or compile_expression(resolved)
 
     def search(self, resolved: str, data: Json, failure: str, context: Context) -> Json:
-        """Return the result of the resolved query in data; raises `EvaluationError`, failure
-        first."""
+        """The result of the resolved query in data; raises `EvaluationError`, failure first."""
         with Reraise(failure, JMESPathError):
             return self.expression(resolved).search(data, context.budget)
 

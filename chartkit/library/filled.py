@@ -206,14 +206,16 @@ class _Filling(NamedTuple):
         for rule in spec["rules"]:
             rule_preconditions = rule.get("preconditions")
             if isinstance(rule_preconditions, list):
-                joined: Body = {"all": rule_preconditions} if rule_preconditions else {}
+                preconditions: Body = {"all": rule_preconditions} if rule_preconditions else {}
             else:
                 given = rule_preconditions or {}
                 any_of = given.get("any") or []
                 all_of = [*(given.get("all") or ()), *(any_of if len(any_of) == 1 else ())]
                 blocks = {"all": all_of, "any": any_of if len(any_of) > 1 else []}
-                joined = {key: conditions for key, conditions in blocks.items() if conditions}
-            if preconditions := joined:
+                preconditions = {
+                    key: conditions for key, conditions in blocks.items() if conditions
+                }
+            if preconditions:
                 rule["preconditions"] = preconditions
             if rule.get("validate"):
                 rule["validate"]["allowExistingViolations"] = True

@@ -116,12 +116,12 @@ def _policies(chart: ChartFiles, environment: Environment, root: Path) -> Said:
     given = {"all": environment.actions}
     for reference, settings in environment.policies.items():
         given[reference.rpartition("/")[2]] = settings.actions
-    namespace_blocks = {
+    by_namespace = {
         name: [{**row, "action": _cased(row["action"], defaults)} for row in overrides(actions)]
         for name, actions in given.items()
         if actions and (name == "all" or name in named)
     }
-    if by_namespace := namespace_blocks:
+    if by_namespace:
         values["validationFailureActionOverrides"] = by_namespace
     standard, without = _standard(environment, root)
     left += without

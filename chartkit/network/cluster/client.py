@@ -310,10 +310,9 @@ def connect(context: str | None) -> Cluster:
     named = os.environ.get("KUBECONFIG")
     kubeconfig_paths = named.split(os.pathsep) if named else ["~/.kube/config"]
     files = [Path(path).expanduser() for path in kubeconfig_paths if path]
-    there = [path for path in files if path.exists()]
-    if named and not there:
+    paths = [path for path in files if path.exists()]
+    if named and not paths:
         raise InputError("there is no such file", Location(named), "KUBECONFIG names it")
-    paths = there
     if not paths and context is None and os.environ.get("KUBERNETES_SERVICE_HOST"):
         with _usable(config, "the Pod's service account"):
             config.load_incluster_config(configuration)

@@ -229,10 +229,9 @@ def _unzip(content: bytes, source: str, limits: Limits) -> dict[str, bytes]:
                     continue
                 name = checked_name(member.filename, source)
                 with archive.open(member) as stream:
-                    inflated_data = stream.read(member.file_size + 1)
-                if len(inflated_data) != member.file_size:
+                    data = stream.read(member.file_size + 1)
+                if len(data) != member.file_size:
                     raise _damaged(source)
-                data = inflated_data
                 if not is_left_out(name):
                     collected.add(name, data)
     except (zipfile.BadZipFile, EOFError, OSError, zlib.error, lzma.LZMAError, ValueError):

@@ -385,8 +385,8 @@ def narrower(resource: Resource, lifted: Sequence[Lifted], needs: Needs) -> Narr
     body, steps = resource.body, list[str]()
     for text, candidate in _candidates(resource.body, lifted):
         kind, value = candidate
-        made = copy.deepcopy(body)
-        spec: Body = made["spec"]
+        narrowed = copy.deepcopy(body)
+        spec: Body = narrowed["spec"]
         if kind == "policyRef":
             spec["policyRefs"] = [ref for ref in spec["policyRefs"] if ref.get("name") != value]
         elif kind == "policy":
@@ -406,7 +406,6 @@ def narrower(resource: Resource, lifted: Sequence[Lifted], needs: Needs) -> Narr
         elif kind == "condition":
             expression = f"object.metadata.?namespace.orValue('') in {json.dumps(value)}"
             spec["matchConditions"] = [{"name": "namespaces", "expression": expression}]
-        narrowed = made
         if narrowed == body:
             continue
         try:

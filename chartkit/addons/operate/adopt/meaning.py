@@ -210,7 +210,7 @@ def _equal(
     for name, body in bodies.items():
         own = variants[name].resource
         alike = Resource({**own.body, "spec": without_settings(own.body)}, own.location)
-        resources = []
+        objects = []
         for example in examples_of(policy):
             text = go_json(example.body)
             for example_name, value in given[name].items():
@@ -218,8 +218,7 @@ def _equal(
                 if isinstance(value, list) and isinstance(usual, list) and value:
                     for item in filter(str, usual):
                         text = text.replace(str(item), _WILDCARD.sub("a", str(value[0])))
-            resources.append(Resource(parse_yaml(text)))
-        objects = resources
+            objects.append(Resource(parse_yaml(text)))
         if not means_the_same(alike, RenderedPolicy(policy, rendered.text, (body,)), objects):
             return None
     return bodies

@@ -37,15 +37,14 @@ def comments_of(source: str) -> tuple[Comment, ...]:
     """Return the comments of an expression that parses."""
     tokens = lexer.tokenize(source)[0]
     # The number of each token in the tree's order, None for a token that it does not have
-    numbers: list[int | None] = []
+    counted: list[int | None] = []
     following = 0
     for index, token in enumerate(tokens):
         if token.kind in _UNCOUNTED or token.kind == lexer.EOF or _is_cancelled(tokens, index):
-            numbers.append(None)
+            counted.append(None)
             continue
-        numbers.append(following)
+        counted.append(following)
         following += 1
-    counted = numbers
     comments: list[Comment] = []
     end = 0
     for index, token in enumerate(tokens):

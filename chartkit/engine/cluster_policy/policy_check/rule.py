@@ -263,16 +263,16 @@ def pattern_fault(
         for key, value in pattern.items():
             anchor = parse_anchor(key)
             if anchor is None:
-                key_fault: str | None = None
+                fault: str | None = None
             elif anchor.kind not in known:
-                key_fault = f"unsupported anchor {key}"
+                fault = f"unsupported anchor {key}"
             elif anchor.kind is AnchorKind.EXISTENCE and not isinstance(value, list):
-                key_fault = "existence anchor should have value of type list"
+                fault = "existence anchor should have value of type list"
             elif anchor.kind is AnchorKind.EXISTENCE and not value:
-                key_fault = "existence anchor: should have at least one value"
+                fault = "existence anchor: should have at least one value"
             else:
-                key_fault = None
-            if fault := key_fault:
+                fault = None
+            if fault:
                 return f"{path}/{key}", fault
             if below := pattern_fault(value, f"{path}/{key}", known):
                 return below

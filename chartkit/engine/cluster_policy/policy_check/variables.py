@@ -101,12 +101,12 @@ def _user_fault(policy: Policy, rules: Sequence[Rule]) -> str | None:
     for index, rule in enumerate(rules):
         for path, block in rule.filters():
             if block.roles:
-                user_field = "roles"
+                field = "roles"
             elif block.cluster_roles:
-                user_field = "clusterRoles"
+                field = "clusterRoles"
             else:
-                user_field = "subjects" if block.subjects else ""
-            if field := user_field:
+                field = "subjects" if block.subjects else ""
+            if field:
                 user_path = show_path(("spec", "rules", index, *path, field)).replace(".", "/")
                 return f"invalid variable used at path: {user_path}"
     if any(rule.kind is RuleKind.MUTATE_EXISTING for rule in policy.rules):

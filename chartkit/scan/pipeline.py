@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final
 
 from chartkit.documents.input_files import is_folder
 from chartkit.errors import TerminatedError
@@ -40,23 +40,16 @@ if TYPE_CHECKING:
     from chartkit.scan.gate.selectors import Standards
     from chartkit.scan.installed import InstalledPolicies
 
+    Fixer = Callable[
+        [Requests, Reporting, ProjectEnvironment | None, Callable[[Requests], ScanContext]],
+        Requests,
+    ]
+    """A port: fixes the objects of a scan, and returns those to judge. The last argument gives the
+    settings of requests."""
+
 _SMALL: Final = 1 << 16
 """The bytes of inputs below which they are not scanned in parts, even where they are compressed."""
 _CODES: Final = {signal.SIGINT: KeyboardInterrupt, signal.SIGTERM: TerminatedError}
-
-
-class Fixer(Protocol):
-    """A port: what fixes the objects of a scan before they are judged."""
-
-    def __call__(
-        self,
-        requests: Requests,
-        reporting: Reporting,
-        environment: ProjectEnvironment | None,
-        context_of: Callable[[Requests], ScanContext],
-        /,
-    ) -> Requests:
-        """Return the objects to judge after the fix; context_of: gives the settings of requests."""
 
 
 def scan(

@@ -33,7 +33,7 @@ from chartkit.addons.serve.admission.metrics import Metrics
 from chartkit.addons.serve.admission.reports import Reports, Target
 from chartkit.addons.serve.admission.review import Review, ReviewError, parse_review
 from chartkit.addons.serve.admission.selection import Selection, Webhook
-from chartkit.addons.serve.admission.telemetry import Guard, Log, NoSpans, OpenTelemetrySpans, Spans
+from chartkit.addons.serve.admission.telemetry import Guard, Log, NoSpans, OpenTelemetrySpans
 from chartkit.errors import BugError, Bugs, ChartkitError, InputError, extra
 from chartkit.go.duration import SECOND, duration_or_none
 from chartkit.model import Location
@@ -102,7 +102,7 @@ class Application:
         log: Log,
         metrics: Metrics,
         reports: Reports,
-        spans: Spans,
+        spans: NoSpans | OpenTelemetrySpans,
     ) -> None:
         self._reloader = reloader
         self._log = log

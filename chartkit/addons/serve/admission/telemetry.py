@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from types import TracebackType
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from chartkit.addons.serve.admission.judge import Verdict
 from chartkit.addons.serve.admission.review import Review
@@ -113,25 +113,6 @@ class Guard:
         return True
 
 
-class Spans(Protocol):
-    """A sink for spans."""
-
-    def add(
-        self,
-        review: Review,
-        webhook: Webhook,
-        verdict: Verdict,
-        headers: Mapping[bytes, bytes],
-        times: tuple[int, int],
-    ) -> None:
-        """Add the spans of a review; times: its start and end, in nanoseconds since 1970."""
-        ...
-
-    def close(self) -> None:
-        """Send what waits, and end."""
-        ...
-
-
 class NoSpans:
     """No spans."""
 
@@ -169,7 +150,7 @@ class OpenTelemetrySpans:
         headers: Mapping[bytes, bytes],
         times: tuple[int, int],
     ) -> None:
-        """Add the spans of a review."""
+        """Add the spans of a review; times: its start and end, in nanoseconds since 1970."""
         carrier = {
             key: headers[key.encode()].decode("latin-1")
             for key in ("traceparent", "tracestate")

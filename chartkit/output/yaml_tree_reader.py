@@ -154,7 +154,7 @@ class _Reader:
         first = self._first_line(slot, column)
         is_alias = slot.is_alias or (
             isinstance(slot.node, yaml.MappingNode)
-            and any((key.value == _MERGE for key, _ in slot.node.value))
+            and any(key.value == _MERGE for key, _ in slot.node.value)
         )
         if is_alias and not self._keeps_aliases:
             end = self._content_end(slot)

@@ -84,10 +84,8 @@ def changes_of(body: Json, solution: Solution, policy: RunnablePolicy) -> Iterat
         if same(assignment.value, value_at(body, path)) or assignment.value is value_at(body, path):
             continue
         if assignment.value in ({}, []) and any(
-            (
-                other[: len(path)] == path != other and assignment.value is not MISSING
-                for other, assignment in solution.items()
-            )
+            other[: len(path)] == path != other and below.value is not MISSING
+            for other, below in solution.items()
         ):
             continue
         # The path of a list, or an item, that is not there yet around a field; else the field's

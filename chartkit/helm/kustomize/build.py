@@ -35,7 +35,7 @@ _ERROR: Final = "Error: "
 _SHOWN: Final = 400
 _INSTALL: Final = "install kustomize 5 or kubectl; kustomize build … | chartkit scan - works, too"
 _BUILT: Final[dict[object, str]] = {}
-_MOST_KEPT: Final = 64 << 20
+_MOST_KEPT: Final = 192 << 20
 """Characters of builds that a process keeps: `adopt` reads a repository several times."""
 _OF_FILE: Final = re.compile(
     r"accumulating resources from '[^']*': (.*?)': must build at directory: ('[^']*')"

@@ -130,14 +130,13 @@ class _Reader:
         row_text = text[begin:]
         if not row_text.replace("\n", "").isprintable():
             raise _UnusualError
-        text_rows: list[Row] = _LINE.findall(row_text)
-        missing = row_text.count("\n") + 1 - len(text_rows)
+        rows: list[Row] = _LINE.findall(row_text)
+        missing = row_text.count("\n") + 1 - len(rows)
         if missing:
-            inner = sum(row[3].count("\n") + row[4].count("\n") for row in text_rows)
+            inner = sum(row[3].count("\n") + row[4].count("\n") for row in rows)
             # Without a line end, the last line of a text is another.
             if inner != missing or row_text[-1] != "\n":
                 raise _UnusualError
-        rows = text_rows
         first = FIRST.search(text, begin)
         if first is None:
             return

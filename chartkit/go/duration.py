@@ -68,9 +68,8 @@ def parse_duration(text: str) -> int:
                 if longer > _LIMIT:
                     break
                 fraction_value, fraction_scale = longer, fraction_scale * 10
-            digits, scale = fraction_value, fraction_scale
             # Go multiplies as float64, so the last nanoseconds of a long fraction depend on it.
-            value += int(float(digits) * (float(unit) / scale))
+            value += int(float(fraction_value) * (float(unit) / fraction_scale))
         if value > _LIMIT:
             raise DurationError(f"time: invalid duration {quote_ascii(text)}")
         total += value

@@ -423,7 +423,7 @@ def _below(folder: str, answers: dict[str, Answer]) -> dict[str, Answer]:
 
 
 @pytest.fixture
-def project(tmp_path: Path) -> Path:
+def vendoring(tmp_path: Path) -> Path:
     (tmp_path / "chartkit.yaml").write_text(PROJECT)
     return tmp_path
 
@@ -444,7 +444,7 @@ def charts() -> Iterator[Server]:
 
 @pytest.mark.slow
 def test_vendor_chart_page_is_true(
-    project: Path, charts: Server, request: pytest.FixtureRequest
+    vendoring: Path, charts: Server, request: pytest.FixtureRequest
 ) -> None:
     letters: dict[str, str] = {}
 
@@ -457,7 +457,7 @@ def test_vendor_chart_page_is_true(
         return re.sub(r"\b[0-9a-f]{64}\b", letter, told)
 
     update = request.config.getoption("--update-golden")
-    check_page("how-to/vendor-chart.md", project, update, {"CHARTS": charts.url}, scrub)
+    check_page("how-to/vendor-chart.md", vendoring, update, {"CHARTS": charts.url}, scrub)
 
 
 @pytest.mark.slow
@@ -471,27 +471,27 @@ def test_vendor_chart_page_is_true(
     ],
     ids=["climbing", "oversized", "cut", "hanging"],
 )
-def test_vendor_chart_refusals(project: Path, content: bytes | None, said: str) -> None:
-    before = snapshot(project)
+def test_vendor_chart_refusals(vendoring: Path, content: bytes | None, said: str) -> None:
+    before = snapshot(vendoring)
     answers: dict[str, Answer] = {
         "/index.yaml": body(index("kyverno", {"3.9.0": (content or b"", "x.tgz")})),
         "/x.tgz": hang if content is None else body(content),
     }
     with serving(answers) as server:
         options = ("--version", "3.9.0", "--from", server.url, "--timeout", "2")
-        done = chartkit(project, "vendor", "chart", "kyverno", *options)
+        done = chartkit(vendoring, "vendor", "chart", "kyverno", *options)
     assert (done.code, done.out) == (2, "")
     assert done.line.startswith(f"{server.url}/x.tgz: ")
     assert said in done.line
-    assert snapshot(project) == before
+    assert snapshot(vendoring) == before
 
 
 @pytest.mark.slow
-def test_vendor_chart_usage_errors(project: Path) -> None:
-    done = chartkit(project, "vendor", "chart", "kyverno")
+def test_vendor_chart_usage_errors(vendoring: Path) -> None:
+    done = chartkit(vendoring, "vendor", "chart", "kyverno")
     assert done.code == 2
     assert "--version" in done.err
-    done = chartkit(project, "vendor", "chart", "kiverno", "--version", "1")
+    done = chartkit(vendoring, "vendor", "chart", "kiverno", "--version", "1")
     assert (done.code, done.line) == (
         2,
         "'kiverno' is not a chart that is vendored (did you mean 'kyverno'?)",

@@ -31,7 +31,7 @@ def mcp(roots: tuple[str, ...], seconds: int) -> None:
 
 
 async def _serve(roots: tuple[str, ...], seconds: int) -> None:
-    from chartkit.addons.mcp.server import Workers
+    from chartkit.addons.mcp.workers import Workers
     from chartkit.temporary import temporary_folder
 
     with temporary_folder() as folder:

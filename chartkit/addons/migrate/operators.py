@@ -285,8 +285,8 @@ def _ordered_constant(place: Place, sign: str, limit: Json) -> Expr:
     number = limit if isinstance(limit, int | float) else whole_number(limit)
     if not place.is_known and number is not None:
         place = place.taken_for("int")
-    if not place.is_known and isinstance(limit, str):
-        place = place.taken_for(TEXT if read_duration(limit) is not None else QUANTITY)
+    if not place.is_known and place.path and isinstance(limit, str):
+        place = place.taken_for(TEXT)
     if place.type == SPAN:
         return _spans(place, sign, limit, read_duration)
     if isinstance(limit, bool) or place.type == "bool":

@@ -128,7 +128,10 @@ def element_at(term: Term, index: int) -> Term:
             place = place.settled() if strict else place
         case Stream():
             place = term.listed()
-    return Value(place.at(index) if index >= 0 else from_end(place, index), strict=False)
+    element = place.at(index) if index >= 0 else from_end(place, index)
+    if isinstance(term, Stream):
+        element = replace(element, path=term.item.path)
+    return Value(element, strict=False)
 
 
 def from_end(place: Place, index: int) -> Place:

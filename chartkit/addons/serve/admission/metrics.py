@@ -199,18 +199,17 @@ class Metrics:
         """Yield the families of all workers, as prometheus-client asks for them."""
         from prometheus_client.core import CounterMetricFamily, HistogramMetricFamily
 
-        total: Series = {key: [*entry] for key, entry in self._series.copy().items()}
+        series: Series = {key: [*entry] for key, entry in self._series.copy().items()}
         for file in self._folder.glob("*.json"):
             if file != self._own:
                 for number, values, entry in json.loads(file.read_text("utf-8")):
                     key = (number, tuple(values))
-                    entry_before = total.get(key)
-                    total[key] = (
+                    entry_before = series.get(key)
+                    series[key] = (
                         entry
                         if entry_before is None
                         else [left + other for left, other in zip(entry_before, entry, strict=True)]
                     )
-        series = total
         for number, family in enumerate(_ALL):
             own = [(values, entry) for (of, values), entry in series.items() if of == number]
             counter = CounterMetricFamily(family.name, family.text, labels=family.labels)

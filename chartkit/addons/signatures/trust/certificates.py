@@ -98,10 +98,9 @@ def read_certificate(content: bytes) -> x509.Certificate:
         # What is odd about a certificate is not told on standard error.
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", CryptographyDeprecationWarning)
-            loaded_certificate = x509.load_der_x509_certificate(content)
-            if loaded_certificate.serial_number < 0:
+            certificate = x509.load_der_x509_certificate(content)
+            if certificate.serial_number < 0:
                 raise ValueError("negative serial number")
-        certificate = loaded_certificate
         public_key(certificate)
         _ = certificate.extensions, certificate.subject, certificate.issuer
         _ = certificate.not_valid_before_utc, certificate.not_valid_after_utc

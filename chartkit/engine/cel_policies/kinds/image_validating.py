@@ -223,8 +223,7 @@ class ImageValidatingEvaluator(Evaluator):
             for member in value:
                 if not isinstance(member, str):
                     raise no_conversion(member, "string")
-            images = value
-            by_name[name] = [image for image in images if self._fits(image)]
+            by_name[name] = [image for image in value if self._fits(image)]
         return by_name
 
     def _extractors_for(self, admission: Admission) -> Mapping[str, Program]:

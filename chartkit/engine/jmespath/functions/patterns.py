@@ -86,7 +86,7 @@ def pattern_match(pattern: str, text: Json) -> bool:
     return compile_wildcard(pattern)(as_text(text) or "")
 
 
-@function("random(string) string", "random('[0-9a-z]{8}')", cel="random.random(pattern)")
+@function("random(string) string", "random('[0-9a-z]{8}')")
 def random(pattern: str) -> str:
     """A text made at random that matches a regular expression of the POSIX kind."""
     if not pattern:

@@ -57,7 +57,8 @@ def policies() -> list[Body]:
         "synchronize": True,
         "data": {"data": {"tier": "standard"}},
     }
-    random = {"key": "{{ random('[b-z]') }}", "operator": "Equals", "value": "a"}
+    name = "{{ random(request.object.metadata.name) }}"
+    random = {"key": name, "operator": "Equals", "value": "a"}
     odd = {"validate": {"message": "no", "deny": {"conditions": {"any": [random]}}}}
     unprivileged = _container("=(securityContext)", {"=(privileged)": False})
     read_only = _container("securityContext", {"readOnlyRootFilesystem": True})

@@ -308,6 +308,15 @@ def pattern_match(_names: Names, args: Sequence[Term]) -> Term:
 
 
 @declare
+def random(_names: Names, args: Sequence[Term]) -> Term:
+    """A text made at random; without a pattern, JMESPath's function fails and CEL's does not."""
+    written = constant_text(args[0], "a pattern of random texts")
+    if not written:
+        raise NotConvertible("the function random fails without a pattern")
+    return computed(cel.call("random.random", written), TEXT)
+
+
+@declare
 def semver_compare(_names: Names, args: Sequence[Term]) -> Term:
     """Report whether a version is in a range; a text that is not a version counts as 0.0.0."""
     version, range_ = args

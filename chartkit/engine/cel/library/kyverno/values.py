@@ -42,14 +42,14 @@ def round_decimals(number: float, decimals: int) -> float:
         shift = 10.0**decimals
     except OverflowError:
         shift = math.inf
-    rounded_number = number * shift
-    if not math.isfinite(rounded_number):
-        rounded = rounded_number
+    scaled = number * shift
+    if not math.isfinite(scaled):
+        rounded = scaled
     else:
-        whole = math.trunc(rounded_number)
-        if abs(rounded_number - whole) >= 0.5:
-            whole += 1 if rounded_number > 0 else -1
-        rounded = math.copysign(float(whole), rounded_number)
+        whole = math.trunc(scaled)
+        if abs(scaled - whole) >= 0.5:
+            whole += 1 if scaled > 0 else -1
+        rounded = math.copysign(float(whole), scaled)
     if shift:
         return rounded / shift
     return math.nan if not rounded or math.isnan(rounded) else math.copysign(math.inf, rounded)

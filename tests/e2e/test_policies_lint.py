@@ -182,7 +182,7 @@ NAMESPACED = cluster_policy(match="match: {any: [{resources: {kinds: [Namespace]
 NAMESPACED = NAMESPACED.replace("kind: ClusterPolicy", "kind: Policy").replace(
     "name: broken", "name: broken\n  namespace: shop"
 )
-POD = "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec: {containers: []}\n"
+EMPTY_POD = "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec: {containers: []}\n"
 
 
 @pytest.mark.parametrize(
@@ -196,7 +196,7 @@ def test_what_the_webhook_alone_refuses_is_an_error_for_authors(
     tmp_path: Path, policy: str, said: str
 ) -> None:
     (tmp_path / "policy.yaml").write_text(policy)
-    (tmp_path / "pod.yaml").write_text(POD)
+    (tmp_path / "pod.yaml").write_text(EMPTY_POD)
     lint = chartkit(tmp_path, "policies", "lint", "policy.yaml")
     assert (lint.code, "error policy: " in lint.out, said in lint.out) == (1, True, True)
     scan = chartkit(tmp_path, "scan", "pod.yaml", "-p", "policy.yaml")

@@ -347,6 +347,10 @@ def _literals(node: Expr) -> Iterator[Json]:
             yield node.value
     elif isinstance(node, Call) and (node.function in _INDEX or node.function == "regex.replace"):
         yield from _literals(node.args[0])
+    elif isinstance(node, Call) and node.function == "replace":
+        # What a text is replaced by is no value that is asked about.
+        for part in parts(node)[:2]:
+            yield from _literals(part)
     elif isinstance(node, Comprehension):
         yield from _literals(node.iter_range)
         yield from _literals(node.loop_step)

@@ -136,7 +136,7 @@ def _lookup(_value: Json, given: Sequence[Traced]) -> Traced | None:
 
 
 def _contains(value: Json, given: Sequence[Traced]) -> Traced:
-    """That a list holds a value, by equal members, or by the key that an object lacks."""
+    """The answer of contains, with the members or the key that decide it."""
     where, what = given
     members = [member for member in where.members() if member.value == what.value]
     if members:

@@ -197,7 +197,7 @@ def nearest_miss(
 
 
 def _nearness(decision: Decision) -> tuple[int, int, int]:
-    """How near a rule came: whether its kind fits, then how few checks do not hold."""
+    """The distance of a rule: whether its kind fits, then how few checks do not hold."""
     step = 0 if decision.is_of_another_kind else 1 if decision.asked is Asked.AUTOGEN else 2
     filters = [part for part in decision.parts if part.asked is Asked.FILTER] or [decision]
     return step, *max(map(_counts, filters))

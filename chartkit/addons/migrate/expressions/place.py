@@ -92,6 +92,8 @@ _CHECKED: Final = {
 
 
 _SETTLED: Final[ContextVar[Mapping[str, str]]] = ContextVar("settled_types", default={})  # noqa: B039
+_MOST_SETTLED: Final = 20
+"""Fields whose types a rule may leave open: it is converted once more for each."""
 
 
 class SeveralTypes(NotConvertible):
@@ -117,7 +119,8 @@ def with_types_settled(convert: Callable[[], T]) -> T:
             try:
                 return convert()
             except SeveralTypes as conflict:
-                if conflict.type not in (ANY_MAP, ANY_LIST, "bool"):
+                is_settled = conflict.type in (ANY_MAP, ANY_LIST, "bool")
+                if not is_settled or len(settled) == _MOST_SETTLED:
                     raise
                 settled[conflict.field] = conflict.type
     finally:

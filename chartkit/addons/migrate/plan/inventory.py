@@ -79,7 +79,7 @@ API_VERSIONS: Final = (
     *("kyverno.io/v2", "kyverno.io/v2/ClusterCleanupPolicy", "kyverno.io/v2/CleanupPolicy"),
     "kyverno.io/v2/PolicyException",
 )
-"""What charts ask for before they render policies."""
+"""The kinds and versions that charts ask for before they render policies."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -236,14 +236,13 @@ def compare_meanings(
         if is_legacy(policy.piece.resource) or policy.piece.resource.kind == _VALIDATING
         for candidate in candidates(policy.piece.resource, library)
     ]
-    template_pairs = pairs[:_CANDIDATES]
-    by_name = {candidate.qualified: candidate for _, candidate in template_pairs}
+    compared, step = pairs[:_CANDIDATES], count().__next__
+    by_name = {candidate.qualified: candidate for _, candidate in compared}
     try:
         templates: list[RenderedPolicy] = read_templates(list(by_name.values()))
     except ChartkitError:
         templates = []  # A vendored policy that cannot be rendered cannot be compared.
     rendered = {template.policy.qualified: template for template in templates}
-    compared, step = pairs[:_CANDIDATES], count().__next__
     for done, (policy, candidate) in enumerate(track(compared)):
         template = rendered.get(candidate.qualified)
         if template is not None and template.bodies:

@@ -1,7 +1,7 @@
 """Signatures of the Notary Project, as ClusterPolicies ask for them; beside each case stands what
 Kyverno's own program said of it."""
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Final
 
 import cbor2
@@ -248,7 +248,7 @@ CASES: Final[dict[str, Case]] = {
     "expired-in-zone": Case(
         signed(
             kit.Signing(
-                at=NOW - YEAR,
+                at=datetime(2026, 1, 1, tzinfo=UTC),
                 expiry=NOW - HOUR,
                 protected={kit.EXPIRY: "2026-01-02T03:04:05.5+05:30"},
             )

@@ -51,7 +51,7 @@ def test_migrate_plan_names_bad_input_and_goes_on(tmp_path: Path) -> None:
     (folder / "policies" / "template.yaml").write_text(f"{{{{- if .Values.x }}}}\n{_TEAM}")
     done = chartkit(folder, "migrate", "plan", "policies")
     assert done.code == 2
-    assert done.line.startswith("policies/template.yaml:1: error helm-syntax: ")
+    assert done.line.startswith("policies/template.yaml:1: error unread: ")
     assert done.out.endswith("will refuse the upgrade: 3 objects\n")
     assert chartkit(folder, "migrate", "plan").code == 2
     assert chartkit(folder, "migrate", "plan", "gone").line.startswith("gone: no such file")
@@ -112,11 +112,11 @@ def test_migrate_policies_writes_nothing_for_bad_input(tmp_path: Path) -> None:
     done = chartkit(folder, "migrate", "policies", "policies", "--write")
     assert (done.code, done.out) == (2, "")
     finding, last = done.err.splitlines()
-    assert finding.startswith("policies/template.yaml:1: error helm-syntax: ")
+    assert finding.startswith("policies/template.yaml:1: error unread: ")
     assert last == "nothing was converted: correct these, or name other PATHs"
     assert (folder / "policies" / "require-owner.yaml").read_text() == _HARD
     report = chartkit(folder, "migrate", "policies", "policies", "-o", "json")
-    assert json.loads(report.out)["findings"][0]["id"] == "helm-syntax"
+    assert json.loads(report.out)["findings"][0]["id"] == "unread"
 
 
 def test_migrate_policies_reports(tmp_path: Path) -> None:

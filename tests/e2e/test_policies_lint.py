@@ -125,7 +125,7 @@ def test_a_file_that_cannot_be_read_does_not_hide_the_others(tmp_path: Path) -> 
     body = json.loads(chartkit(tmp_path, "policies", "lint", ".", "-o", "json").out)
     assert {each["severity"] for each in body["findings"]} == {"error", "warning"}
     annotations = chartkit(tmp_path, "policies", "lint", ".", "-o", "github").out
-    assert "::error file=YAML.yaml,line=3,col=1,title=unreadable::" in annotations
+    assert "::error file=YAML.yaml,line=3,col=1,title=unread::" in annotations
 
 
 def test_what_names_no_policy_is_a_note(tmp_path: Path) -> None:
@@ -137,7 +137,7 @@ def test_what_names_no_policy_is_a_note(tmp_path: Path) -> None:
     done = chartkit(tmp_path, "policies", "lint", ".")
     assert done.code == 0
     [note, total] = done.out.splitlines()
-    said = "note unreadable: names no policy, and is not read: Helm cannot render the chart: "
+    said = "note scan-input: names no policy, and is not read: Helm cannot render the chart: "
     assert note.startswith(f"a/templates/a.yaml:1:13: {said}")
     assert note.endswith(
         "2 more of the kind, such as b/templates/a.yaml:1:13 and c/templates/a.yaml:1:13 "
@@ -148,7 +148,7 @@ def test_what_names_no_policy_is_a_note(tmp_path: Path) -> None:
     assert chartkit(tmp_path, "policies", "lint", ".").line.startswith(".: holds no policy")
     (tmp_path / "b/values.yaml").write_text("kyverno: {}\n")
     done = chartkit(tmp_path, "policies", "lint", ".")
-    assert (done.code, done.out.count("error unreadable")) == (1, 1)
+    assert (done.code, done.out.count("error unread")) == (1, 1)
 
 
 def test_a_library_of_the_own_format_is_checked_with_its_parameters(tmp_path: Path) -> None:

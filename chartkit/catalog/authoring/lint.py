@@ -18,19 +18,17 @@ from chartkit.catalog.policy_lint.findings import (
 )
 from chartkit.documents.input_files import LFS_POINTER, is_there, read_bytes
 from chartkit.documents.reader import Document
+from chartkit.documents.unread import unread
 from chartkit.engine import is_policy
 from chartkit.errors import InputError, RenderError
 from chartkit.kyverno.versions import Release
 from chartkit.library.policies import METADATA_FILE
 from chartkit.library.templating import repeated_keys
 from chartkit.model import Diagnostic, Location, Resource, Severity, Track, untracked
+from chartkit.scan.ineffective import RULE as SCAN_INPUT
 from chartkit.scan.inputs import is_chart, is_definition, matching
 from chartkit.scan.inputs.folders import is_test_file, walk
 from chartkit.scan.policies import as_refusals, compile_all, read_policies
-
-UNREADABLE = "unreadable"
-"""The rule ID of what cannot be read, and so is not checked."""
-
 
 _HINT: Final = "name a file or folder with policies of Kyverno or Kubernetes"
 _OF_POLICIES: Final = (b"kyverno", b"AdmissionPolicy", b"\x1f\x8b", LFS_POINTER)
@@ -108,11 +106,11 @@ def _read(source: str, findings: list[Diagnostic], is_named: bool) -> list[Resou
     except (InputError, RenderError) as error:
         if not is_there(Path(source)):
             raise
-        row = Diagnostic(UNREADABLE, Severity.ERROR, error.message, error.location, error.hint)
         if not is_named and _names_no_policy(Path(source)):
             message = f"names no policy, and is not read: {error.message}"
-            row = Diagnostic(UNREADABLE, Severity.NOTE, message, error.location)
-        findings.append(row)
+            findings.append(Diagnostic(SCAN_INPUT, Severity.NOTE, message, error.location))
+        else:
+            findings.append(unread(error))
         return []
 
 

@@ -16,7 +16,7 @@ from chartkit.addons.migrate.conversion import LegacyRule, legacy_rules
 from chartkit.addons.migrate.options import InventoryOptions
 from chartkit.addons.migrate.plan.origin import Origin, Tool, origin_of
 from chartkit.documents.reader import Document, read_file, read_source, read_stdin, resources
-from chartkit.documents.unread import exclusion, is_unread
+from chartkit.documents.unread import exclusion, is_unread, unread
 from chartkit.engine import compile_any, is_exception, read_exceptions
 from chartkit.engine.cleanup.policy import API_VERSIONS as CLEANUP_VERSIONS
 from chartkit.engine.cluster_policy.exceptions import API_VERSIONS as EXCEPTION_VERSIONS
@@ -24,7 +24,7 @@ from chartkit.engine.cluster_policy.policy import API_VERSIONS as POLICY_VERSION
 from chartkit.engine.cluster_policy.policy import KINDS as POLICY_KINDS
 from chartkit.engine.cluster_policy.policy_check.warnings import is_legacy
 from chartkit.engine.kubernetes.kinds import CLEANUP_KINDS, KYVERNO_GROUP
-from chartkit.errors import ChartkitError, CompileError, InputError, MissingChartError, RenderError
+from chartkit.errors import CompileError, InputError, MissingChartError, RenderError
 from chartkit.helm.embedded_code import first_code
 from chartkit.model import (
     Body,
@@ -50,10 +50,6 @@ from chartkit.scan.inputs import (
 )
 from chartkit.scan.inputs.folders import render_inputs, unread_file, walk
 
-HELM_SYNTAX: Final = "helm-syntax"
-"""The ID of findings about Helm code in files that belong to no rendered chart."""
-UNREADABLE: Final = "unreadable"
-"""The ID of findings about files that cannot be read, and charts that cannot be rendered."""
 OTHER_VALUES: Final = "other-values"
 """The ID of notes on charts that render no legacy object with the values that are given."""
 _PROJECT: Final = "chartkit.yaml"
@@ -287,7 +283,7 @@ class _Files:
             self.unread.append(str(error))
             return
         except RenderError as error:
-            self.faults.append(_unreadable(error))
+            self.faults.append(unread(error))
             return
         self.resources += rendered
         legacy = list(filter(is_legacy, rendered))
@@ -387,7 +383,7 @@ def _fault(file: str, error: InputError) -> Diagnostic:
                 return _helm_syntax(file, line)
             if _has_parameters(file, text):
                 return _parameters(error.location)
-    return _unreadable(error)
+    return unread(error)
 
 
 def _has_parameters(file: str, text: str) -> bool:
@@ -396,18 +392,14 @@ def _has_parameters(file: str, text: str) -> bool:
 
 def _parameters(location: Location) -> Diagnostic:
     hint = "name the chart that `chartkit render` writes"
-    return _unreadable(InputError(_PARAMETERS, location, hint))
-
-
-def _unreadable(error: ChartkitError) -> Diagnostic:
-    return Diagnostic(UNREADABLE, Severity.ERROR, error.message, error.location, error.hint)
+    return unread(InputError(_PARAMETERS, location, hint))
 
 
 def _helm_syntax(file: str, line: int) -> Diagnostic:
     location = Location(file, line)
     chart = next((path for path in Path(file).parents if is_chart(path)), None)
     hint = f"name a folder with {CHART_FILE}" if chart is None else f"name the chart: {chart}"
-    return Diagnostic(HELM_SYNTAX, Severity.ERROR, NOT_RENDERED, location, hint)
+    return unread(InputError(NOT_RENDERED, location, hint))
 
 
 def _accepted(resource: Resource) -> tuple[Resource | None, Sequence[str], Sequence[Diagnostic]]:

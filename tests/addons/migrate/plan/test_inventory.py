@@ -179,8 +179,8 @@ def test_helm_code_outside_charts_is_named_with_its_line(tmp_path: Path) -> None
     (tmp_path / "quoted.yaml").write_text(f"{_NEW}---\n{quoted}")
     found = _read(tmp_path)
     assert [(each.rule_id, str(each.location)) for each in found.faults] == [
-        ("helm-syntax", f"{tmp_path}/guarded.yaml:2"),
-        ("helm-syntax", f"{tmp_path}/quoted.yaml:7"),
+        ("unread", f"{tmp_path}/guarded.yaml:2"),
+        ("unread", f"{tmp_path}/quoted.yaml:7"),
     ]
     # What can be read is there all the same.
     assert [each.is_code for each in found.objects] == [False, True]
@@ -201,7 +201,7 @@ def test_files_that_cannot_be_read_stop_nothing(tmp_path: Path) -> None:
     (tmp_path / "own" / "policy.yaml").write_text(f"<% if x %>\na: [\n{_POLICY}")
     found = _read(tmp_path)
     assert _named(found) == ["ClusterPolicy/NAME"]
-    assert [each.rule_id for each in found.faults] == ["unreadable"] * 3
+    assert [each.rule_id for each in found.faults] == ["unread"] * 3
     assert "policy library" in found.faults[2].message
 
 
@@ -214,7 +214,7 @@ def test_a_file_that_plainly_holds_no_object_is_a_note(tmp_path: Path) -> None:
     assert note.severity is Severity.NOTE
     assert note.message.startswith("holds no Kubernetes object, and is not read")
     # A file that the user names is another matter.
-    assert [each.rule_id for each in _read(tmp_path / "alerts.yaml").faults] == ["helm-syntax"]
+    assert [each.rule_id for each in _read(tmp_path / "alerts.yaml").faults] == ["unread"]
 
 
 def test_a_chart_that_helm_refuses_stops_nothing(tmp_path: Path) -> None:

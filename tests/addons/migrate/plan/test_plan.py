@@ -71,7 +71,7 @@ def test_a_verdict_on_a_whole_object() -> None:
 
 
 def test_exit_codes_say_what_blocks() -> None:
-    fault = Diagnostic("unreadable", Severity.ERROR, "m")
+    fault = Diagnostic("unread", Severity.ERROR, "m")
     assert Plan([]).exit_code == 0
     # What converts blocks as well, until it is replaced.
     assert Plan([_object("p", _SAME)]).exit_code == 1

@@ -1,10 +1,14 @@
 """What stands beside a test: `test_x.yaml` holds texts and tables of `test_x.py` by their names."""
 
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
+import pytest
 import yaml
+
+_Test = TypeVar("_Test", bound=Callable[..., object])
 
 
 def beside(module: str) -> dict[str, str]:
@@ -18,3 +22,21 @@ def tables(module: str) -> dict[str, Any]:
     found = yaml.load(Path(module).with_suffix(".yaml").read_bytes(), yaml.CSafeLoader)
     assert isinstance(found, dict)
     return found
+
+
+def from_table(*names: str) -> Callable[[_Test], _Test]:
+    """Runs a test once for each row of the table that has its name in the YAML file beside it.
+
+    The names are those of the test's parameters, in the order of a row. A table is a list of rows,
+    or a mapping from the names of cases to their rows.
+    """
+
+    def with_rows(test: _Test) -> _Test:
+        rows = tables(test.__globals__["__file__"])[test.__name__]
+        if isinstance(rows, dict):
+            values = [row if len(names) > 1 else [row] for row in rows.values()]
+            rows = [pytest.param(*row, id=name) for name, row in zip(rows, values, strict=True)]
+        marked: _Test = pytest.mark.parametrize(",".join(names), rows)(test)
+        return marked
+
+    return with_rows

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.data import beside
+from tests.data import beside, from_table
 from tests.e2e.command import Done, chartkit
 
 _TEXTS = beside(__file__)
@@ -245,24 +245,7 @@ def test_suppressed_finding_is_listed_with_its_reason(folder: Path) -> None:
     assert "violations: []" in (folder / "known.yaml").read_text()
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("- policy: disallow-privileged\n", "has no reason and does not count"),
-        ("- {policy: disallow-privileged, reason: ' '}\n", "has no reason and does not count"),
-        ("- {policy: disallow-privileged, reason: x, until: 2020-01-31}\n", "ended on 2020-01-31"),
-        ("- {policy: disallow-privileged, reason: x, until: 31.1.}\n", "'31.1.' is not a day"),
-        ("- {policy: disallow-privileged, reson: x}\n", "did you mean 'reason'?"),
-        ("- {policy: disallow-priviledged, reason: x}\n", "did you mean 'disallow-privileged'?"),
-        ("- {policy: require-team, reason: x}\n", "is not needed: nothing is found"),
-        ("- {policy: disallow-privileged, rule: other, reason: x}\n", "is not needed"),
-        ("- {reason: x}\n", "names no policy"),
-        ("nonsense\n", "is not a list"),
-        ("- [x]\n", "is not a mapping of strings"),
-        ("- {policy: 1, reason: x}\n", "is not a mapping of strings"),
-        ("[}\n", "is not YAML"),
-    ],
-)
+@from_table("text", "message")
 def test_suppression_that_does_not_hold_is_named(folder: Path, text: str, message: str) -> None:
     (folder / "pods" / "a.yaml").write_text(pod("a", annotations=suppress(text)))
     (folder / "pods" / "b.yaml").unlink()

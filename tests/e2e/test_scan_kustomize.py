@@ -37,10 +37,6 @@ def _scan(folder: Path, *arguments: str) -> Done:
     return chartkit(folder, "scan", *arguments, "-p", "policy.yaml")
 
 
-def _findings(done: Done) -> list[str]:
-    return [line.split()[0] for line in done.out.splitlines() if "hostNetwork" in line.split()[-1:]]
-
-
 @pytest.mark.parametrize("path", ["deploy", "deploy/prd", "deploy/prd/kustomization.yaml", "."])
 def test_a_violation_of_an_overlay_is_found_in_its_patch(folder: Path, path: str) -> None:
     done = _scan(folder, path)

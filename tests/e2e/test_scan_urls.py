@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from chartkit.report.outputs import parse_all
-from tests.data import beside
+from tests.data import beside, from_table
 from tests.e2e.command import Done, chartkit
 from tests.e2e.test_scan import DEPLOYMENT, REQUIRE_LABELS
 from tests.git_server import Served, repository, serving
@@ -238,28 +238,7 @@ def test_values_by_url(server: Served, tmp_path: Path) -> None:
     assert (done.code, "no chart is scanned that takes it" in done.err) == (2, True)
 
 
-@pytest.mark.parametrize(
-    ("source", "said"),
-    [
-        ("git://example.com/a.git", "cannot be fetched from there"),
-        ("ssh://-oProxyCommand=x/a.git", "is not a repository's address"),
-        ("ssh://git@example.com/a.git$(id)", "is not a repository's address"),
-        ("git@example.com:-x", "is not a repository's address"),
-        ("ssh://git@example.com:99999/a.git", "is not a repository's address"),
-        ("git@example.com:team/a.git?branch=x", "must be ref= and a revision"),
-        ("git@example.com:team/a.git#x", "is pinned by a commit"),
-        ("git@example.com:team/a.git//../x", "leads out of its folder"),
-        ("git@elsewhere.example:team/a.git", "--allow-network does not name it"),
-        ("ssh://git@169.254.169.254/a.git", "--allow-network does not name it"),
-        ("oci://example.com/a", "is not an http or https URL"),
-        ("https://a:b@example.com/p.yaml", "must not contain a name or password"),
-        ("https://example.com/p.yaml#x", "must be sha256= and 64 digits"),
-        ("https://example.com/a.git?ref=-x", "is not a revision"),
-        ("https://example.com/a.git?branch=x", "must be ref= and a revision"),
-        ("https://example.com/a.git//../x", "leads out of its folder"),
-        ("https://", "is not an http or https URL"),
-    ],
-)
+@from_table("source", "said")
 def test_urls_that_name_nothing_are_refused(tmp_path: Path, source: str, said: str) -> None:
     (tmp_path / "pod.yaml").write_text(DEPLOYMENT)
     done = chartkit(tmp_path, "scan", "pod.yaml", "-p", source, "--allow-network", "example.com")

@@ -8,6 +8,7 @@ import pytest
 from chartkit.charts.policies.chart import plan
 from chartkit.documents.reader import read_text, resources
 from chartkit.project.project import read_project
+from tests.data import from_table
 
 _FOLDER = Path(__file__).parent / "policies_chart"
 _VERSIONS = {
@@ -52,19 +53,7 @@ def test_policies_chart_program_template(
     assert found == {each.name: each.body for each in golden}
 
 
-@pytest.mark.parametrize(
-    ("flags", "message"),
-    [
-        (["--kube-version", "v1.22.0"], "kubeVersion"),
-        (
-            ["--kube-version", "v1.36.0", "--api-versions", "apiregistration.k8s.io/v1"],
-            "allowUnsupportedKubernetes",
-        ),
-        (["--set", "validationFailureAction=Force"], "'Enforce'"),
-        (["--set", "policies.require-ownr.action=Audit"], "require-ownr"),
-        (["--set-string", "unknown=1"], "unknown"),
-    ],
-)
+@from_table("flags", "message")
 def test_policies_chart_program_refusals(
     chart: Path, helm_program: str, flags: list[str], message: str
 ) -> None:

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from chartkit.documents.reader import parse_yaml
 from chartkit.errors import InputError
 from chartkit.output.yaml_edit import rewritten
+from tests.data import from_table
 
 FILE = Path("a.yaml")
 TEXTS = st.sampled_from(
@@ -55,45 +56,7 @@ def test_any_value_becomes_any_other(value: Any, wanted: Any) -> None:
         assert rewritten(after, parse_yaml(after), FILE, "") == after
 
 
-@pytest.mark.parametrize(
-    ("text", "wanted", "after"),
-    [
-        ("a: 1 # one\nb: 2\n", {"a": 2, "b": 2}, "a: 2 # one\nb: 2\n"),
-        ("a:\n# above\nb: 2\n", {"a": [1], "b": 2}, "a:\n  - 1\n# above\nb: 2\n"),
-        ("a:\n- 1 # one\n- 2\n", {"a": [1, 3, 2]}, "a:\n- 1 # one\n- 3\n- 2\n"),
-        ("a: [1, 2]\n", {"a": [2]}, "a: [2]\n"),
-        ("a: {b: 1, c: 2} # c\n", {"a": {"c": 2}}, "a: {c: 2} # c\n"),
-        ("a:\r\n  b: 1\r\n", {"a": {"b": 1, "c": 2}}, "a:\r\n  b: 1\r\n  c: 2\r\n"),
-        ("a:\n- b: 1\n  c: 2\n", {"a": [{"c": 2}]}, "a:\n- c: 2\n"),
-        ("a: 1", {"a": 1, "b": 2}, "a: 1\nb: 2"),
-        (
-            "a: &x {b: 1}\nc: *x\nd: 1\n",
-            {"a": {"b": 1}, "c": {"b": 1}, "d": 2},
-            "a: &x {b: 1}\nc: *x\nd: 2\n",
-        ),
-        (
-            "a: &x 1\nb:\n- *x # one\n- 2\n",
-            {"a": 1, "b": [3, 2]},
-            "a: &x 1\nb:\n- 3 # one\n- 2\n",
-        ),
-        (
-            "a: 1\r\nb:\n  c: 1\r\n\n",
-            {"a": 1, "b": {"c": 2}, "d": 1},
-            "a: 1\r\nb:\n  c: 2\r\nd: 1\r\n\n",
-        ),
-        (
-            "a: {b:  1, # one\n  c: [x,  'y']}\n",
-            {"a": {"c": ["x", "z", "y"], "d": 1}},
-            "a: {c: [x,  z,  'y'], d: 1}\n",
-        ),
-        (
-            "a: 1\n# of b\nb: 2\n# of c\nc: 3\n",
-            {"a": 1, "c": 4, "d": [1]},
-            "a: 1\n# of b\n# of c\nc: 4\nd:\n  - 1\n",
-        ),
-        ("---\n# head\nb: 1\n", {"a": 1, "b": 1}, "---\n# head\na: 1\nb: 1\n"),
-    ],
-)
+@from_table("text", "wanted", "after")
 def test_edits(text: str, wanted: dict[str, Any], after: str) -> None:
     assert rewritten(text, wanted, FILE, "") == after
 

@@ -5,6 +5,7 @@ import pytest
 from chartkit.addons.migrate.differences import DELETIONS, EMPTY_SEARCHES, REFUSES_ALL
 from chartkit.model import Body
 from tests.addons.migrate.conversions import converted, deny, same_result
+from tests.data import from_table
 
 _NOTE = "request.object.metadata.annotations.note"
 
@@ -82,24 +83,7 @@ def test_both_forms_of_choices_agree(query: str, operator: str, value: str) -> N
         same_result(rule, body)
 
 
-@pytest.mark.parametrize(
-    ("query", "operator", "value", "expression"),
-    [
-        (
-            "request.object.data.a || null",
-            "Equals",
-            "x",
-            "object.?data.?a.orValue('') == '' || object.data.a != 'x'",
-        ),
-        (
-            "request.object.data.a || ''",
-            "AnyIn",
-            '["x", "y"]',
-            "!(object.?data.?a.orValue('') in ['x', 'y'])",
-        ),
-        ("request.object.data.a || ''", "In", "x", "object.?data.?a.orValue('') != 'x'"),
-    ],
-)
+@from_table("query", "operator", "value", "expression")
 def test_words_that_mean_more(query: str, operator: str, value: str, expression: str) -> None:
     rule = deny(f"{{{{ {query} }}}}", operator, f"'{value}'")
     assert converted(rule).expressions == [expression]

@@ -3,12 +3,12 @@
 from collections.abc import Iterator
 from typing import Any
 
-import pytest
 import yaml
 
 from chartkit.addons.migrate.convert import convert
 from chartkit.engine import Cleaner, Request, compile_any
 from chartkit.model import Location, Resource, Status
+from tests.data import from_table
 
 _MEMORY = Location("policy.yaml")
 _LABELS: dict[str, dict[str, str]] = {"team": {"a": "b"}, "other": {}}
@@ -70,38 +70,7 @@ def agree(legacy: Resource) -> int:
     return count
 
 
-@pytest.mark.parametrize(
-    "spec",
-    [
-        "match: {any: [{resources: {kinds: [Pod]}}]}",
-        "match: {any: [{resources: {kinds: [Deployment], names: ['a*']}}]}",
-        "match: {any: [{resources: {kinds: [Pod, Deployment], namespaces: ['tmp-*', team]}}]}",
-        "match: {any: [{resources: {kinds: [Pod]}}, "
-        "{resources: {kinds: [apps/v1/Deployment], selector: {matchLabels: {remove: 'yes'}}}}]}",
-        "match: {all: [{resources: {kinds: [Pod], names: [app]}}, "
-        "{resources: {kinds: [Pod], namespaces: [team]}}]}",
-        "match: {any: [{resources: {kinds: [Pod], selector: "
-        "{matchExpressions: [{key: tier, operator: DoesNotExist}]}}}]}\n"
-        "exclude: {any: [{resources: {names: ['keep-*']}}, "
-        "{resources: {namespaces: [kube-system]}}]}",
-        "match: {any: [{resources: {kinds: [Pod], namespaceSelector: {matchLabels: {a: b}}}}]}",
-        "match: {any: [{resources: {kinds: [example.com/v1/Widget]}}, {resources: {kinds: "
-        "[Namespace], names: ['tmp-*']}}]}",
-        "match: {any: [{resources: {kinds: [Namespace], namespaces: ['tmp-*']}}]}",
-        "match: {any: [{resources: {kinds: [Pod], operations: [CREATE]}}]}",
-        "match: {any: [{resources: {kinds: [Deployment]}}]}\n"
-        "conditions: {all: [{key: '{{ target.spec.replicas }}', operator: Equals, value: 0}]}",
-        "match: {any: [{resources: {kinds: [Deployment]}}]}\n"
-        'conditions: {any: [{key: "{{ target.spec.replicas || `1` }}", operator: LessThan, '
-        "value: 2}, {key: '{{ request.namespace }}', operator: Equals, value: team}]}",
-        "match: {any: [{resources: {kinds: [Deployment]}}]}\n"
-        "conditions: {any: [], all: [{key: \"{{ target.metadata.labels.remove || '' }}\", "
-        "operator: Equals, value: 'yes'}]}",
-        "match: {any: [{resources: {kinds: [Deployment]}}]}\n"
-        "context: [{name: size, variable: {jmesPath: target.spec.replicas, default: 1}}]\n"
-        "conditions: {all: [{key: '{{ size }}', operator: LessThan, value: 2}]}",
-    ],
-)
+@from_table("spec")
 def test_both_forms_delete_the_same_objects(spec: str) -> None:
     assert agree(policy(spec)) > 0
 
@@ -127,32 +96,7 @@ def test_the_schedule_and_the_propagation_are_kept() -> None:
     assert conversion.remaining is None
 
 
-@pytest.mark.parametrize(
-    ("spec", "reason"),
-    [
-        ("match: {any: [{resources: {names: [a]}}]}", "names no kinds"),
-        ("match: {any: [{resources: {kinds: [Pod]}}]}\nexclude: {}", "excludes everything"),
-        (
-            "match: {any: [{resources: {kinds: [Pod]}, subjects: [{kind: User, name: a}]}]}",
-            "nobody asks",
-        ),
-        (
-            "match: {any: [{resources: {kinds: [Namespace], "
-            "namespaceSelector: {matchLabels: {a: b}}}}]}",
-            "a namespaceSelector for kinds",
-        ),
-        (
-            "match: {any: [{resources: {kinds: [Deployment]}}]}\nconditions: {any: "
-            "[{key: '{{ target.metadata.labels.a }}', operator: Equals, value: b}, "
-            "{key: '{{ target.spec.replicas }}', operator: Equals, value: 0}]}",
-            "object.metadata.labels.a may be absent",
-        ),
-        (
-            "match: {any: [{resources: {kinds: [Pod]}}]}\nschedule: never",
-            "cron",
-        ),
-    ],
-)
+@from_table("spec", "reason")
 def test_policies_without_a_form_are_left_as_they_are(spec: str, reason: str) -> None:
     legacy = policy(spec)
     conversion = convert(legacy)

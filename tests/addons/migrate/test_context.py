@@ -3,6 +3,7 @@
 import pytest
 
 from tests.addons.migrate.conversions import converted
+from tests.data import from_table
 
 _DENY = """
 validate: {message: m, deny: {conditions: {all: [{key: KEY, operator: Equals, value: yes-it-is}]}}}
@@ -13,96 +14,7 @@ def _entry(entry: str, key: str = "{{ x }}") -> str:
     return f"context: [{{name: x, {entry}}}]" + _DENY.replace("KEY", f"'{key}'")
 
 
-@pytest.mark.parametrize(
-    ("entry", "key", "expression"),
-    [
-        (
-            "configMap: {name: limits, namespace: team}",
-            "{{ x.data.cpu }}",
-            "resource.Get('v1', 'configmaps', 'team', 'limits')",
-        ),
-        (
-            "configMap: {name: '{{request.object.metadata.name}}-limits', namespace: team}",
-            "{{ x.data.cpu }}",
-            "resource.Get('v1', 'configmaps', 'team', object.metadata.name + '-limits')",
-        ),
-        (
-            "apiCall: {urlPath: '/apis/apps/v1/namespaces/{{request.namespace}}/deployments/web',"
-            " jmesPath: metadata.name}",
-            "{{ x }}",
-            "resource.Get('apps/v1', 'deployments', request.namespace, 'web').metadata.name",
-        ),
-        (
-            "apiCall: {urlPath: '/api/v1/pods?labelSelector=a%3Db', jmesPath: 'items[0].kind'}",
-            '{{ x || `""` }}',
-            "dyn(resource.List('v1', 'pods', '', {'a': 'b'})).items[?0].?kind.orValue(null)",
-        ),
-        (
-            "apiCall: {urlPath: '/api/v1/namespaces/a/pods?fieldSelector="
-            "metadata.name={{request.object.data.pod}},status.phase!=Failed',"
-            " jmesPath: 'items[].metadata.name | [0]'}",
-            '{{ x || `""` }}',
-            "dyn(resource.List('v1', 'pods', 'a')).items.filter(item, "
-            "item.metadata.name == object.data.pod && item.?status.?phase.orValue('') != 'Failed')"
-            ".filter(item, has(item.metadata.name))"
-            ".map(item, item.metadata.name)[?0].orValue(null)",
-        ),
-        (
-            "variable: {jmesPath: 'to_lower(request.object.data.team)', default: nobody}",
-            "{{ x }}",
-            "object.?data.?team.hasValue() ? object.data.team.lowerAscii() : 'nobody'",
-        ),
-        (
-            "variable: {jmesPath: \"request.object.metadata.finalizers[?starts_with(@, 'a=')] | "
-            '[0]", default: a=1}',
-            "{{ x }}",
-            "object.metadata.?finalizers.orValue([])"
-            ".filter(finalizer, finalizer.startsWith('a='))[?0].orValue('a=1')",
-        ),
-        (
-            "apiCall: {urlPath: '/api/v1/pods?labelSelector=a={{ request.name }},b==c',"
-            " jmesPath: 'items[0].kind'}",
-            '{{ x || `""` }}',
-            "dyn(resource.List('v1', 'pods', '', {'a': dyn(request.name), 'b': dyn('c')}))"
-            ".items[?0].?kind.orValue(null)",
-        ),
-        (
-            "apiCall: {urlPath: '/api/v1/namespaces', jmesPath: 'length(items)'}",
-            "{{ to_string(x) }}",
-            "dyn(resource.List('v1', 'namespaces', '')).items.size()",
-        ),
-        (
-            "apiCall: {urlPath: '/apis/authorization.k8s.io/v1/subjectaccessreviews',"
-            " method: POST, data: [{key: kind, value: SubjectAccessReview},"
-            " {key: spec, value: {user: '{{request.userInfo.username}}'}}],"
-            " jmesPath: spec.user}",
-            "{{ x }}",
-            "resource.Post('authorization.k8s.io/v1', 'subjectaccessreviews', "
-            "{'kind': dyn('SubjectAccessReview'), "
-            "'spec': dyn({'user': request.userInfo.username})}).spec.user",
-        ),
-        (
-            "apiCall: {service: {url: 'http://teams/{{request.namespace}}'}, jmesPath: owner}",
-            "{{ x }}",
-            "dyn(http.Get('http://teams/' + request.namespace)).owner",
-        ),
-        (
-            "globalReference: {name: regions, jmesPath: first}",
-            "{{ x }}",
-            "globalContext.Get('regions').first",
-        ),
-        (
-            "imageRegistry: {reference: '{{ request.object.data.image }}'}",
-            "{{ x.configData.config.User }}",
-            "image.GetMetadata(object.data.image)",
-        ),
-        (
-            "variable: {jmesPath: request.object.data.team, default: nobody}",
-            "{{ x }}",
-            "object.?data.?team.orValue('nobody')",
-        ),
-    ],
-)
+@from_table("entry", "key", "expression")
 def test_entries(entry: str, key: str, expression: str) -> None:
     found = converted(_entry(entry, key))
     assert found.reason == ""

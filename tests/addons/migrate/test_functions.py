@@ -10,6 +10,7 @@ from chartkit.engine.jmespath.declaration import function
 from chartkit.engine.jmespath.functions import FUNCTIONS
 from chartkit.model import Body
 from tests.addons.migrate.conversions import converted, deny, proved, same_result
+from tests.data import from_table
 
 _NOTE = "object.metadata.annotations.note"
 _CREATED = "object.metadata.creationTimestamp"
@@ -183,25 +184,7 @@ def test_both_forms_agree(query: str, value: str, notes: Sequence[str]) -> None:
         same_result(rule, _pod(note))
 
 
-@pytest.mark.parametrize(
-    "query",
-    [
-        "time_since('2006', NOTE, '')",
-        "time_utc(NOTE)",
-        "regex_replace_all(NOTE, 'a', 'b')",
-        "regex_replace_all('(?P<x>a)', NOTE, '$x')",
-        "regex_replace_all('(', NOTE, 'b')",
-        "semver_compare(NOTE, '~1.2.3')",
-        "semver_compare('1.2.3', NOTE)",
-        "random('[a-z]')",
-        "reverse(NOTE)",
-        "split(NOTE, ',')[::2]",
-        "split(NOTE, ',')[1:-1]",
-        "map(&workingDir, request.object.spec.containers)",
-        "sort(request.object.spec.containers)",
-        "sort_by(request.object.spec.containers, 'name')",
-    ],
-)
+@from_table("query")
 def test_what_has_no_exact_form_stays(query: str) -> None:
     assert converted(_condition(query), "Pod").reason
 

@@ -15,6 +15,7 @@ from chartkit.engine.ports.services import Cluster
 from chartkit.engine.ports.world import World
 from chartkit.errors import ChartkitError, CompileError
 from chartkit.model import Body, Location, Resource, Status
+from tests.data import from_table
 
 _MEMORY = Location("policy.yaml")
 _MANAGED = ("generate.kyverno.io/", "app.kubernetes.io/managed-by")
@@ -306,26 +307,7 @@ def test_a_loop_without_a_list_lets_no_other_generate() -> None:
     assert agree(legacy, [_object("Service", "web", "a", spec=each) for each in specs], []) == 2
 
 
-@pytest.mark.parametrize(
-    ("loop", "count"),
-    [
-        (
-            "apiVersion: v1, kind: ConfigMap, name: 'c-{{ elementIndex }}', namespace: x, "
-            "data: {data: {port: '{{ element.port }}'}}",
-            3,
-        ),
-        (
-            "apiVersion: v1, kind: ConfigMap, name: base, namespace: 'n-{{ element.port }}', "
-            "clone: {namespace: default, name: base}",
-            3,
-        ),
-        (
-            "apiVersion: v1, kind: Secret, name: '{{ element.name || `\"none\"` }}', namespace: x, "
-            "clone: {namespace: default, name: '{{ element.name || `\"none\"` }}'}",
-            1,
-        ),
-    ],
-)
+@from_table("loop", "count")
 def test_loops_number_their_elements_and_clone(loop: str, count: int) -> None:
     generate = f"{{foreach: [{{list: request.object.spec.ports, {loop}}}]}}"
     sources = [*WORLD, _object("Secret", "http", "default", type="Opaque")]

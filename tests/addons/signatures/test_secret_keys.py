@@ -21,6 +21,7 @@ from chartkit.network.cluster.cleaning import (
 )
 from tests.addons.signatures.cosign_bench import Bench
 from tests.conformance.image_registry import run_command
+from tests.data import from_table
 from tests.signing.authority import key_pem, new_key
 from tests.signing.bundle import Maker, push_bundle
 from tests.signing.cosign import Signer, push
@@ -40,32 +41,7 @@ def secret(pem: str | None, name: str = "signer", **fields: Any) -> Body:
     return {"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "data": data, **fields}
 
 
-@pytest.mark.parametrize(
-    ("reference", "says"),
-    [
-        (
-            "k8s://name",
-            "kubernetes specification should be in the format k8s://<namespace>/<secret>",
-        ),
-        (
-            "k8s://a/b/c",
-            "kubernetes specification should be in the format k8s://<namespace>/<secret>",
-        ),
-        ("k8s://ns/", "checking if secret exists: resource name may not be empty"),
-        (
-            "k8s:///name",
-            "checking if secret exists: the server could not find the requested resource",
-        ),
-        (
-            "k8s://../name",
-            "checking if secret exists: invalid namespace \"..\": [may not be '..']",
-        ),
-        (
-            "k8s://ns/a%2f",
-            "checking if secret exists: invalid resource name \"a%2f\": [may not contain '%']",
-        ),
-    ],
-)
+@from_table("reference", "says")
 def test_references_that_lead_to_no_secret(reference: str, says: str) -> None:
     with pytest.raises(SignatureError) as raised:
         key_text(reference, NO_SECRETS)

@@ -9,6 +9,7 @@ from click.testing import CliRunner, Result
 from chartkit.catalog.authoring.add import add, with_policy, with_profile
 from chartkit.cli.policies import policies
 from chartkit.errors import InputError
+from tests.data import from_table
 from tests.unit.library.upstream_files import CLUSTER_POLICY, vendored
 from tests.unit.project.project_files import write_policy, write_profile
 
@@ -168,24 +169,7 @@ spec:
     assert "wrote" not in again.output
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["require-c"], "there is no policy 'require-c'"),
-        (["require-a"], "there are 2 policies 'require-a'"),
-        (["require-b", "--profile", "pss-baseline"], "is built in and cannot be written"),
-        (["require-b", "--profile", "jobs"], "there is no profile 'jobs' of your own (--new-prof"),
-        (["require-b", "--profile", "oours"], "there is no profile 'oours' of your own (did you"),
-        (
-            ["require-b", "--profile", "./profiles/x.yaml"],
-            "there is no profile './profiles/x.yaml'",
-        ),
-        (["two/require-a"], "the chart has another policy 'require-a': theirs/one/require-a"),
-        (["disallow-privileged-containers"], "is switched off"),
-        (["own/format"], "whose templates are run"),
-        (["helm/reads-files"], "may read no file"),
-    ],
-)
+@from_table("arguments", "message")
 def test_add_refusals(project: Path, arguments: list[str], message: str) -> None:
     file = _ours(project)
     more = "    theirs/one/require-a: {}\n    disallow-privileged-containers: {enabled: false}\n"

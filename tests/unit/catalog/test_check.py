@@ -13,6 +13,7 @@ from chartkit.catalog.model import Kind
 from chartkit.errors import InputError
 from chartkit.model import Severity
 from tests.command_reports import in_format
+from tests.data import from_table
 from tests.unit.catalog.library_files import write_lock, write_plain
 
 _Spoil = Callable[[Path], None]
@@ -100,21 +101,7 @@ def test_one_thing_spoilt(tmp_path: Path, spoil: _Spoil, rule: str, message: str
     assert any(each == rule and message in text for each, text in found), found
 
 
-@pytest.mark.parametrize(
-    ("file", "right", "wrong", "place"),
-    [
-        ("policy.yaml", "kinds:\n", "kinds: [\n", "12:17 not YAML"),
-        ("policy.yaml", "  rules:", "\trules:", "6:1 not YAML"),
-        ("policy.yaml", "spec:\n", "spec:\n  background: true\n  background: true\n", "7:3 second"),
-        (
-            "cel.yaml",
-            "spec:\n",
-            "spec:\n  failurePolicy: Fail\n  failurePolicy: Fail\n",
-            "7:3 second",
-        ),
-        ("cel.yaml", "[CREATE, UPDATE]", "[CREATE, UPDATES]", "10:30 operation 'UPDATES'"),
-    ],
-)
+@from_table("file", "right", "wrong", "place")
 def test_files_that_are_not_what_they_look_like(
     tmp_path: Path, file: str, right: str, wrong: str, place: str
 ) -> None:
@@ -126,25 +113,7 @@ def test_files_that_are_not_what_they_look_like(
     assert said in found.message
 
 
-@pytest.mark.parametrize(
-    ("file", "right", "wrong", "place"),
-    [
-        ("policy.yaml", "validate:", "validat:", "19:7 'validate'"),
-        ("policy.yaml", "kinds:", "kind:", "11:15 'kinds'"),
-        ("policy.yaml", "operator: Equals", "operator: Equal2", "25:17 'Equal'"),
-        ("policy.yaml", 'parameter("label")', 'parameter("lable")', "24 'label'"),
-        ("policy.yaml", 'message("label")', 'message("lable")', "20 'label'"),
-        ("policy.yaml", "variable(", "varible(", "24:26 'variable'"),
-        ("policy.yaml", " || ''", " ||", "24:17"),
-        ("policy.yaml", "- Pod", "- Podd", "12:19 'Pod'"),
-        ("cel.yaml", "[pods]", "[pod]", "11:21 'pods'"),
-        ("cel.yaml", "resourceRules", "resourceRule", "7:5 'resourceRules'"),
-        ("cel.yaml", "has(object.metadata)", "has(object.metdata)", "18:20 'metadata'"),
-        ("cel.yaml", "&&", "&&&", "18:32"),
-        ("cel.yaml", "variables.label]", "variables.lable]", "18:67 'label'"),
-        ("metadata.yaml", "severity:", "severty:", "3:1 'severity'"),
-    ],
-)
+@from_table("file", "right", "wrong", "place")
 def test_a_mistake_is_the_only_finding_at_its_place_in_the_template(
     tmp_path: Path, file: str, right: str, wrong: str, place: str
 ) -> None:
@@ -382,18 +351,7 @@ def test_a_warning_does_not_fail(tmp_path: Path) -> None:
     assert [each.rule_id for each in warnings] == ["CK516"]
 
 
-@pytest.mark.parametrize(
-    ("description", "lacks"),
-    [
-        ("Require a team label.", "little more than the title"),
-        ("A team label is required for Pods.", "little more than the title"),
-        ("TBD", "is not written yet"),
-        (
-            "Nobody knows whom to call when a workload misbehaves at night, so every Pod says it.",
-            "",
-        ),
-    ],
-)
+@from_table("description", "lacks")
 def test_catalog_check_descriptions(description: str, lacks: str) -> None:
     found = says_why("Require a team label", description)
     assert lacks in found

@@ -4,29 +4,10 @@ import pytest
 
 from chartkit.catalog.markdown import block, cell_code, code, link, prose
 from chartkit.safe_text import markdown_rows
+from tests.data import from_table
 
 
-@pytest.mark.parametrize(
-    ("text", "shown"),
-    [
-        ("plain, with: marks (all) of.them!", "plain, with: marks (all) of.them!"),
-        ("a*b_c _d_ e", "a\\*b_c \\_d\\_ e"),
-        ("<script> & [x](y)", "&lt;script&gt; &amp; \\[x\\](y)"),
-        ("a | b", "a \\| b"),
-        ("`x` $y$ ~z~ \\", "\\`x\\` \\$y\\$ \\~z\\~ \\\\"),
-        ("# a", "\\# a"),
-        ("### a", "\\### a"),
-        ("- a", "\\- a"),
-        ("+ a", "\\+ a"),
-        ("12. a", "12\\. a"),
-        ("1) a", "1\\) a"),
-        ("---", "\\---"),
-        ("===", "\\==="),
-        ("1.6 or newer", "1.6 or newer"),
-        ("-1", "-1"),
-        ("two\nlines \x1b[2J", "two lines \\[2J"),
-    ],
-)
+@from_table("text", "shown")
 def test_markdown_prose(text: str, shown: str) -> None:
     assert prose(text) == shown
 

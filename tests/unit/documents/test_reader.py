@@ -9,6 +9,7 @@ from chartkit.documents.places import Extent
 from chartkit.documents.reader import Document, Source, parse_yaml, read_file, read_text, resources
 from chartkit.documents.yaml_builder import MAX_ALIASED, MAX_DEPTH
 from chartkit.errors import InputError
+from tests.data import from_table
 
 SCALARS: list[tuple[str, Any]] = [
     ("yes", True),
@@ -120,23 +121,7 @@ def test_wrong_input_is_one_line_with_its_place(text: str, message: str) -> None
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    ("text", "hint"),
-    [
-        ("a: 1\nb: [1,\n  2\nc: 3\n", "what begins in line 2 is not closed"),
-        ('a: 1\nb: "x\nc: 3\n', "what begins in line 2 is not closed"),
-        ("a:\n- b\n c: 1\n", None),
-        ("{{- if .x }}\na: 1\n{{- end }}\n", "render a template with its program"),
-        ("{{- $name := 1 }}\na: 1\n", "render a template with its program"),
-        ("a: 1\n{{ .Values.x }}\n", "render a template with its program"),
-        (
-            "a: {{ .Values.x }}\n",
-            "quote text that begins with {{; render a template with its program",
-        ),
-        ("a: {{ request.object.kind }}\n", "quote text that begins with {{; render a template"),
-        ("? [a]\n: b\n", None),
-    ],
-)
+@from_table("text", "hint")
 def test_hints_of_what_is_no_yaml(text: str, hint: str | None) -> None:
     with pytest.raises(InputError) as caught:
         read_text(text, "f.yaml")

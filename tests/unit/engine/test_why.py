@@ -10,7 +10,7 @@ from chartkit.engine.policies import PolicyAttachments, read_exceptions
 from chartkit.engine.request import Operation
 from chartkit.engine.why import MISSING, Asked, RuleDecision, value_text
 from chartkit.model import Resource
-from tests.data import beside
+from tests.data import beside, from_table
 
 _TEXTS = beside(__file__)
 POD = _TEXTS["pod"]
@@ -53,45 +53,7 @@ def _match(filters: str) -> str:
     return f"      match: {{any: [{{resources: {{{filters}}}}}]}}\n{NO_HOST}"
 
 
-@pytest.mark.parametrize(
-    ("filters", "text", "pointer"),
-    [
-        ("kinds: [Service]", "kind Pod is not Service", "/kind"),
-        ("kinds: [v2/Pod]", "kind v1/Pod is not v2/Pod", "/kind"),
-        (
-            "kinds: [Pod], namespaces: [shp]",
-            "namespace shop is not shp",
-            "/metadata/namespace",
-        ),
-        (
-            "kinds: [Pod], namespaces: [a, b]",
-            "namespace shop is not one of a, b",
-            "/metadata/namespace",
-        ),
-        ("kinds: [Pod], names: [db-*]", "name web is not db-*", "/metadata/name"),
-        ("kinds: [Pod], operations: [DELETE]", "operation CREATE is not DELETE", None),
-        (
-            "kinds: [Pod], selector: {matchLabels: {app: api}}",
-            "label app is web, not api",
-            "/metadata/labels/app",
-        ),
-        (
-            "kinds: [Pod], selector: {matchExpressions: [{key: tier, operator: Exists}]}",
-            "label tier is missing; wanted: tier Exists",
-            "/metadata/labels/tier",
-        ),
-        (
-            "kinds: [Pod], annotations: {team: b}",
-            "annotation team is a, not b",
-            "/metadata/annotations/team",
-        ),
-        (
-            "kinds: [Pod], namespaceSelector: {matchLabels: {env: prd}}",
-            "namespace label env is dev, not prd",
-            None,
-        ),
-    ],
-)
+@from_table("filters", "text", "pointer")
 def test_the_check_of_match_that_does_not_hold(
     filters: str, text: str, pointer: str | None
 ) -> None:
@@ -330,18 +292,7 @@ def test_a_deletion_and_a_policy_that_applies_one_rule() -> None:
     assert "applyRules: One" in other.decision.text
 
 
-@pytest.mark.parametrize(
-    ("patch", "status", "text"),
-    [
-        (
-            "{metadata: {(name): db, labels: {a: b}}}",
-            "skip",
-            "the patch does not apply: (name) does not hold",
-        ),
-        ("{metadata: {labels: {app: web}}}", "skip", "no patches applied"),
-        ("{metadata: {labels: {a: b}}}", "pass", "mutated Pod/web in namespace shop"),
-    ],
-)
+@from_table("patch", "status", "text")
 def test_why_a_patch_does_not_apply(patch: str, status: str, text: str) -> None:
     (one,) = decisions(ANY + f"      mutate: {{patchStrategicMerge: {patch}}}\n")
     assert (one.status, one.decision.asked, one.decision.text) == (status, Asked.RULE, text)

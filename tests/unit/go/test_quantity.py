@@ -7,35 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chartkit.go.quantity import Format, Quantity, QuantityError
+from tests.data import from_table
 
 
-@pytest.mark.parametrize(
-    ("text", "canonical"),
-    [
-        ("0", "0"),
-        ("1", "1"),
-        ("+5", "+5"),
-        ("007", "007"),
-        ("1000", "1k"),
-        ("1500m", "1500m"),
-        ("1.5", "1500m"),
-        (".5", "500m"),
-        ("1.", "1."),
-        ("0.1n", "1n"),
-        ("-0.1n", "-1n"),
-        ("1.5Gi", "1536Mi"),
-        ("1024Mi", "1Gi"),
-        ("0.5Ki", "512"),
-        ("100Ki", "100Ki"),
-        ("12e6", "12e6"),
-        ("1E3", "1E3"),
-        ("1e1", "10"),
-        ("1E", "1E"),
-        ("9223372036854775807Ki", "9223372036854775807"),
-        ("k", "0"),
-        ("-", "0"),
-    ],
-)
+@from_table("text", "canonical")
 def test_prints_as_kubernetes(text: str, canonical: str) -> None:
     assert str(Quantity.parse(text)) == canonical
 

@@ -24,6 +24,7 @@ from chartkit.go.strconv import (
 )
 from chartkit.go.time_layout import RFC3339, TimeError, parse_time
 from chartkit.go.url import UrlError, parse_url
+from tests.data import from_table
 
 
 @pytest.mark.parametrize(
@@ -41,30 +42,7 @@ def test_go_texts_integers() -> None:
     assert truncate_to_int64(math.nan) == truncate_to_int64(1e19) == -(2**63)
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("", "unexpected end of JSON input"),
-        ("[1,", "unexpected end of JSON input"),
-        ("nul", "invalid character ' ' in literal null (expecting 'l')"),
-        ("{a:1}", "invalid character 'a' looking for beginning of object key string"),
-        ("[1 2]", "invalid character '2' after array element"),
-        ('{"a" 1}', "invalid character '1' after object key"),
-        ('{"a":1 2}', "invalid character '2' after object key:value pair"),
-        ("01", "invalid character '1' after top-level value"),
-        ("1.x", "invalid character 'x' after decimal point in numeric literal"),
-        ("-x", "invalid character 'x' in numeric literal"),
-        ("1ex", "invalid character 'x' in exponent of numeric literal"),
-        ('"\\x"', "invalid character 'x' in string escape code"),
-        ('"\\u00g0"', "invalid character 'g' in \\u hexadecimal character escape"),
-        ('"a\nb"', "invalid character '\\n' in string literal"),
-        ("'", "invalid character '\\'' looking for beginning of value"),
-        ("é", "invalid character 'Ã' looking for beginning of value"),
-        ("NaN", "invalid character 'N' looking for beginning of value"),
-        ("1e400", "json: cannot unmarshal number 1e400 into Go value of type float64"),
-        ("1e400x", "invalid character 'x' after top-level value"),
-    ],
-)
+@from_table("text", "message")
 def test_json_errors(text: str, message: str) -> None:
     with pytest.raises(JsonError) as raised:
         parse_json(text)
@@ -120,23 +98,7 @@ def test_go_texts_hosts() -> None:
             parse_url(text)
 
 
-@pytest.mark.parametrize(
-    ("address", "problem"),
-    [
-        ("1:2:3", "address string too short"),
-        ("1:g::", 'each colon-separated field must have at least one digit (at "g::")'),
-        ("1:2g::", 'unexpected character, want colon (at "g::")'),
-        ("12345::", 'each group must have 4 or less digits (at "12345::")'),
-        ("1::2::", 'multiple :: in address (at ":")'),
-        ("::1:", 'colon must be followed by more characters (at ":")'),
-        ("::1.2.3", "IPv4 address too short"),
-        ("::01.2.3.4", "IPv4 field has octet with leading zero"),
-        ("::1.2.3.999", "IPv4 field has value >255"),
-        ("1:2:3:4:5:6:7:8:9", 'trailing garbage after address (at "9")'),
-        ("1:2:3:4:5:6:7::8", "the :: must expand to at least one field of zeros"),
-        ("nohost", "unable to parse IP"),
-    ],
-)
+@from_table("address", "problem")
 def test_address_problems(address: str, problem: str) -> None:
     with pytest.raises(UrlError) as raised:
         parse_url(f"http://[{address}]/")

@@ -19,6 +19,7 @@ from chartkit.helm.render import render_chart
 from chartkit.helm.sandbox.process import Limits
 from chartkit.helm.syntax import escape, literal
 from chartkit.library.templating import render_text
+from tests.data import from_table
 from tests.draws import draws
 from tests.shared import shared
 from tests.unit.helm.conftest import BACKENDS, Write, chosen
@@ -254,22 +255,7 @@ def _rendered(template: str, **values: object) -> str:
     return text[1:-1]
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "a: '{{ request.object.metadata.name }}'",
-        "a: '{{ end }}'",
-        "a: '{{ else }} {{ now }} {{ list }} {{ first.name }} {{ keys(labels) }}'",
-        "a: \"{{ lookup(map, 'a') }}\"",
-        "a: \"{{ to_upper('{{ b }}') }}\"",
-        r"a: '\{{ .Values.a }} \{{ tpl .a . }}'",
-        "a: '{{{ .Values.a }}}'",
-        "a: '{{ if'",
-        "a: <% for x in y %><%= 7 * 7 %>{{ b <% c %> }}",
-        "a: '{{- x -}}'",
-        "a: '{{ \"x\" | quote }}'",
-    ],
-)
+@from_table("text")
 def test_what_is_no_code_of_helm_s_is_printed(text: str) -> None:
     found = _read(text)
     assert not found.has_code

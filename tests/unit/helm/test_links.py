@@ -20,6 +20,7 @@ from chartkit.helm.staging import Stage
 from chartkit.network.downloads.lockfile import Lock, Origin, SourceKind, publish
 from chartkit.output import atomic_folder, write
 from chartkit.output.write import Tree
+from tests.data import from_table
 from tests.unit.helm.conftest import Write
 
 _LOCK = Lock(Origin(SourceKind.FOLDER, "x", "", "0" * 64), {})
@@ -320,32 +321,6 @@ def test_links_that_stay_in_the_checkout_are_followed(chart: Write, tmp_path: Pa
     assert refusal(folder, tmp_path).startswith("config: is a link that leads out of the chart")
 
 
-@pytest.mark.parametrize(
-    ("rules", "name", "folder", "expected"),
-    [
-        ("", "a.txt", False, False),
-        ("", "templates/.hidden", False, True),
-        ("*.txt", "a/b.txt", False, True),
-        ("*.txt", "a/b.txtx", False, False),
-        ("/a.txt", "a.txt", False, True),
-        ("/a.txt", "b/a.txt", False, False),
-        ("a/*.txt", "a/b.txt", False, True),
-        ("a/*.txt", "a/b/c.txt", False, False),
-        ("dir/", "dir", True, True),
-        ("dir/", "dir", False, False),
-        ("?.txt", "a.txt", False, True),
-        ("[a-c].txt", "b.txt", False, True),
-        ("[^a-c].txt", "b.txt", False, False),
-        ("\\*.txt", "a.txt", False, False),
-        ("\\*.txt", "*.txt", False, True),
-        ("# a.txt\n\n", "a.txt", False, False),
-        ("\ufeffa.txt", "a.txt", False, True),
-        ("!a.txt", "a.txt", False, False),
-        ("!a.txt", "b.txt", False, True),
-        ("!dir/", "a.txt", False, True),
-        ("a.txt\n**/b\n*.txt", "c.txt", False, False),
-        ("[\n*.txt", "c.txt", False, False),
-    ],
-)
+@from_table("rules", "name", "folder", "expected")
 def test_ignore_rules(rules: str, name: str, folder: bool, expected: bool) -> None:
     assert IgnoreRules(rules)(name, folder) is expected

@@ -13,6 +13,7 @@ from chartkit.kyverno.matrix import judge, kube_version_range, matrix
 from chartkit.kyverno.releases import BUILT_IN, ReleaseData, read_matrix
 from chartkit.kyverno.versions import Release, Version, parse_version
 from chartkit.schemas import json_schema
+from tests.data import from_table
 from tests.unit.project.project_files import write_project
 
 NEXT = announced()
@@ -86,43 +87,7 @@ def test_a_route_leads_to_an_added_version(tmp_path: Path) -> None:
     assert not shortest(*ends, skip_minors=True).exists
 
 
-@pytest.mark.parametrize(
-    ("text", "line", "message"),
-    [
-        ('kyverno: [{version: "1.30"}]', 1, "which Kubernetes versions Kyverno 1.30 supports"),
-        ('kyverno:\n- version: "1.18"\n  kubernets: []', 3, "unknown key 'kubernets'"),
-        ("kyverno:\n- version: 1.18", 2, "'kyverno.0.version' must be text"),
-        ('kyverno:\n- version: "1.18"\n  kubernetes: ["1.35", "1.30"]', 3, "1.35 is newer than"),
-        (
-            'kyverno:\n- version: "1.18"\n  releases: {"1.17.1": "3.8.0"}',
-            3,
-            "1.17.1 is not a release",
-        ),
-        ("faults:\n- name: x", 2, "has no 'affected'"),
-        (
-            'faults:\n- {name: x, affected: [{since: "1.2.3", fixed: "1.2.3"}], text: t,\n'
-            "   controller: admission-controller, source: https://a}",
-            2,
-            "1.2.3, the release that fixes it, is not after 1.2.3",
-        ),
-        (
-            "faults:\n- {name: x, affected: [{fixed: 1.2.3}], text: t, source: https://a,\n"
-            "   controller: admission-controller,\n"
-            '   policies: {group: g, kinds: [K], are: Ks, field: ["**", a, "**", "**"]}}',
-            4,
-            "`**` is there more than 2 times",
-        ),
-        (
-            'eks:\n- {version: "1.99", released: 2026-02-30, standardSupport: 2026-01-01,\n'
-            "   extendedSupport: 2026-01-01}",
-            2,
-            "2026-02-30 is not a day",
-        ),
-        ("", 0, "is empty"),
-        ("- 1", 1, "must be a mapping"),
-        ("eks: []\neks: []", 2, "the key 'eks' stands here a second time"),
-    ],
-)
+@from_table("text", "line", "message")
 def test_mistakes_have_their_places(tmp_path: Path, text: str, line: int, message: str) -> None:
     with pytest.raises(InputError, match=re.escape(message)) as caught:
         added(tmp_path, text)

@@ -1,21 +1,8 @@
-import pytest
-
 from chartkit.kyverno.controllers import ResourceName, guess_plural, known_kinds
+from tests.data import from_table
 
 
-@pytest.mark.parametrize(
-    ("kind", "plural"),
-    [
-        ("Pod", "pods"),
-        ("Ingress", "ingresses"),
-        ("NetworkPolicy", "networkpolicies"),
-        ("Endpoints", "endpoints"),
-        ("StorageClass", "storageclasses"),
-        # Where the real definition says `gateways`, so does Kubernetes' guess.
-        ("Gateway", "gatewaies"),
-        ("Mutex", "mutexs"),
-    ],
-)
+@from_table("kind", "plural")
 def test_guesses_are_kubernetes_own(kind: str, plural: str) -> None:
     assert guess_plural(kind) == plural
 

@@ -3,6 +3,7 @@ import pytest
 from chartkit.errors import InputError
 from chartkit.kyverno.versions import Version, parse_version
 from chartkit.model import Location
+from tests.data import from_table
 
 
 @pytest.mark.parametrize(
@@ -24,25 +25,7 @@ def test_reads_versions_as_clusters_write_them(text: str, expected: Version) -> 
     assert parse_version(text, "Kubernetes") == expected
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "",
-        "1",
-        "one",
-        "1.x",
-        "1.29.xx",
-        "1.29.x3",
-        "1.29.",
-        "v",
-        "1.29.3.4",
-        "vv1.29",
-        "-1.2",
-        1.29,
-        None,
-        True,
-    ],
-)
+@from_table("text")
 def test_refuses_anything_else(text: object) -> None:
     with pytest.raises(InputError) as caught:
         parse_version(text, "Kubernetes", Location("chartkit.yaml", 4, 3))

@@ -21,6 +21,7 @@ from chartkit.library.profiles import (
 )
 from chartkit.project.settings import Action
 from chartkit.schemas import json_schema
+from tests.data import from_table
 from tests.unit.project.project_files import write_policy, write_profile, write_project
 
 _PARAMETERS = """\
@@ -97,41 +98,7 @@ def test_paths_start_from_the_file_that_names_them(tmp_path: Path, library: Libr
     assert set(_resolve(tmp_path, library, "top").policies) == {"first"}
 
 
-@pytest.mark.parametrize(
-    ("spec", "message", "line"),
-    [
-        ("policies:\n  a/frist: {}", "there is no policy 'a/frist' .*did you mean 'a/first'", 8),
-        (
-            "policies:\n  a/first:\n    parameters:\n      minimun: 1",
-            "policy 'first' has no parameter 'minimun' .*did you mean 'minimum'",
-            10,
-        ),
-        (
-            "policies:\n  a/first:\n    parameters: {minimum: 0}",
-            "parameter 'minimum' must be 1 or more, not 0",
-            9,
-        ),
-        (
-            "parameters:\n  standart: v1",
-            "no policy has a parameter 'standart' .*did you mean 'standard'",
-            8,
-        ),
-        (
-            "parameters:\n  zzz: v1",
-            r"no policy has a parameter 'zzz' \(`chartkit policies show NAME` says which",
-            8,
-        ),
-        (
-            "parameters:\n  minimum: two",
-            "parameter 'minimum' must be a whole number, not \"two\"",
-            8,
-        ),
-        ("policies:\n  a/first: {action: Force}", "Kyverno's word is Enforce", 8),
-        ("polices: {}", "unknown key 'polices' .*did you mean 'policies'", 7),
-        ("extends: [pss-baselin]", "no profile 'pss-baselin' .*did you mean 'pss-baseline'", 7),
-        ("extends: [gone.yaml]", "there is no profile file 'gone.yaml'", 7),
-    ],
-)
+@from_table("spec", "message", "line")
 def test_mistakes_have_a_place_and_a_hint(
     tmp_path: Path, library: Library, spec: str, message: str, line: int
 ) -> None:

@@ -11,6 +11,7 @@ from chartkit.kyverno.versions import Version
 from chartkit.library.policies import Library, read_library, upstream_library, vendored_libraries
 from chartkit.library.upstream import UpstreamForm, UpstreamLibrary
 from chartkit.project.project import read_project
+from tests.data import from_table
 from tests.unit.library.upstream_files import CLUSTER_POLICY, GUARDED, VALIDATING, vendored
 from tests.unit.project.project_files import write_policy, write_profile
 
@@ -54,31 +55,7 @@ def test_references_are_the_catalogue_s(root: Path) -> None:
     assert [entry.reference for entry in indexed.entries] == sorted(found)
 
 
-@pytest.mark.parametrize(
-    ("wanted", "found"),
-    [
-        ("a/one", ["a/one"]),
-        ("theirs/a/one", ["a/one"]),
-        ("one", ["a/one", "b/one"]),
-        ("deep/two", ["a/deep/two"]),
-        ("two", ["a/deep/two"]),
-        ("c/several/first/why", ["c/several/first/why"]),
-        ("first/why", ["c/several/first/why"]),
-        ("why", ["c/several/first/why"]),
-        ("c/several/second", ["c/several/second"]),
-        ("second", ["c/several/second"]),
-        ("zed", ["c/several/second"]),
-        ("theirs/top", ["top"]),
-        ("guarded", ["d/guarded"]),
-        ("three", []),
-        ("four", []),
-        ("a", []),
-        ("ne", []),
-        ("../a/one", []),
-        ("other/a/one", []),
-        ("a/one/one", []),
-    ],
-)
+@from_table("wanted", "found")
 def test_a_name_is_the_end_of_a_reference_or_the_policy_s_own(
     root: Path, wanted: str, found: list[str]
 ) -> None:

@@ -10,7 +10,7 @@ from chartkit.kyverno.versions import Version
 from chartkit.project.project import Project, read_project
 from chartkit.project.settings import Action
 from chartkit.schemas import json_schema
-from tests.data import beside
+from tests.data import beside, from_table
 
 _TEXTS = beside(__file__)
 
@@ -376,47 +376,7 @@ def test_the_default_action_is_that_of_what_is_extended(tmp_path: Path) -> None:
     assert inheritance_project(tmp_path, text).environment("canary").action is Action.ENFORCE
 
 
-@pytest.mark.parametrize(
-    ("text", "expected", "hint"),
-    [
-        (
-            "a: {extends: b}\n  b: {extends: c}\n  c: {extends: a}",
-            "4:7: environment 'a' extends itself: a → b → c → a",
-            None,
-        ),
-        (
-            "a: {extends: prod}\n  prd: {}",
-            "2:7: there is no environment 'prod'",
-            "did you mean 'prd'?",
-        ),
-        ("a: {kubernetes: '1.34'}", "2:3: environment 'a' has no 'kyverno'", None),
-        (
-            "a: {kyverno: '1.19', kubernetes: '1.34', clusters: {}}",
-            "2:44: 'environments.a.clusters' is empty",
-            None,
-        ),
-        (
-            "a: {clusters: {b: {extends: x}}}",
-            "2:22: unknown key 'extends'",
-            None,
-        ),
-        (
-            "a: {clusters: {b: {kyvern: '1.19'}}}",
-            "2:22: unknown key 'kyvern'",
-            "did you mean 'kyverno'?",
-        ),
-        (
-            "a: {kyverno: '1.19', kubernetes: '1.34', engine: false, engineValues: [x]}",
-            "2:59: 'engineValues' needs the engine's chart, and engine is false",
-            None,
-        ),
-        (
-            "a: {kyverno: '1.19', kubernetes: '1.34', actions: [{action: Audit}]}",
-            "2:54: 'environments.a.actions.0' is without effect",
-            None,
-        ),
-    ],
-)
+@from_table("text", "expected", "hint")
 def test_mistakes_in_what_is_inherited(
     tmp_path: Path, text: str, expected: str, hint: str | None
 ) -> None:

@@ -31,6 +31,7 @@ from chartkit.report.command_report import write_report
 from chartkit.report.formats import FORMATS
 from chartkit.report.outputs import Output
 from chartkit.report.text.layout import Screen
+from tests.data import from_table
 
 ROOT = Path(__file__).parents[3]
 PROJECT = """\
@@ -155,25 +156,7 @@ def test_a_render_that_would_write_waits_for_no_other(project: Project) -> None:
         cached_result(project, (), {}, renders)
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("{{ now }}", True),
-        ('{{- $at := now | date "2006" -}}', True),
-        ('{{ date "2006" (now) }}', True),
-        ("{{ $ca := genCA .Values.name 365 }}", True),
-        ("{{ randAlphaNum 8 }}", True),
-        ("{{ uuidv4 }}", True),
-        ("key: '{{ time_now_utc() }}'", True),
-        ("key: '{{ random(`[a-z]`) }}'", True),
-        ("expression: time.now() > object.at", True),
-        ("expression: random.random() == ''", True),
-        ("{{/* what Kyverno is now: {{ x }} */}}{{ .Values.a }}", False),
-        ("# what is known now\nkey: {{ .Values.nowhere }}", False),
-        ("message: from now on {a}", False),
-        ("generate: {kind: NetworkPolicy}\nrandomize: true\ntimes: {now: 1}", False),
-    ],
-)
+@from_table("text", "expected")
 def test_what_may_differ(text: str, expected: bool) -> None:
     assert may_differ([text]) is may_differ(["", text.encode()]) is expected
 

@@ -6,7 +6,7 @@ from chartkit.engine.kubernetes.field_faults import NEWEST, OLDEST, kind_table, 
 from chartkit.model import Body, Diagnostic, Resource, Severity
 from chartkit.scan.custom_resources.definitions import read_definitions
 from chartkit.scan.ineffective import ObjectFaults
-from tests.data import tables
+from tests.data import from_table, tables
 
 _TABLES = tables(__file__)
 
@@ -25,23 +25,7 @@ def _of_kind(api_version: str, kind: str, minor: int = NEWEST) -> list[tuple[str
     return [(row.message, row.hint) for row in rows]
 
 
-@pytest.mark.parametrize(
-    ("api_version", "kind", "why", "hint"),
-    [
-        ("apps/v1", "Deploymnt", "", "did you mean 'Deployment'?"),
-        ("apps/v1beta1", "Deployment", "", "it is in apps/v1"),
-        ("extensions/v1beta1", "Ingress", "", "it is in networking.k8s.io/v1"),
-        ("batch/v1beta1", "CronJob", "", "it is in batch/v1"),
-        ("v1", "Deployment", "", "it is in apps/v1"),
-        ("apps/v1", "Widget", "", None),
-        (
-            "flowcontrol.apiserver.k8s.io/v1beta3",
-            "FlowSchema",
-            ": it was removed in 1.32",
-            "it is in flowcontrol.apiserver.k8s.io/v1",
-        ),
-    ],
-)
+@from_table("api_version", "kind", "why", "hint")
 def test_an_unknown_or_removed_kind_is_a_warning(
     api_version: str, kind: str, why: str, hint: str | None
 ) -> None:
@@ -66,41 +50,14 @@ def test_other_kinds_are_not_named(api_version: str, kind: str) -> None:
     assert not _of_kind(api_version, kind)
 
 
-@pytest.mark.parametrize(
-    ("api_version", "kind", "minor", "message"),
-    [
-        ("flowcontrol.apiserver.k8s.io/v1beta3", "FlowSchema", 31, ""),
-        (
-            "resource.k8s.io/v1",
-            "ResourceClaim",
-            33,
-            "Kubernetes 1.33 does not serve ResourceClaim of resource.k8s.io/v1: it came with 1.34",
-        ),
-        ("resource.k8s.io/v1", "ResourceClaim", 34, ""),
-    ],
-)
+@from_table("api_version", "kind", "minor", "message")
 def test_the_version_decides_which_kinds_are_served(
     api_version: str, kind: str, minor: int, message: str
 ) -> None:
     assert [text for text, _ in _of_kind(api_version, kind, minor)] == [message][: bool(message)]
 
 
-@pytest.mark.parametrize(
-    ("minor", "messages"),
-    [
-        (
-            29,
-            [
-                "Pod: spec.containers[0].lifecycle.stopSignal is not a field of Kubernetes 1.29: "
-                "it came with 1.33"
-            ],
-        ),
-        (
-            33,
-            ["Pod: spec.resourceClaims[0].source is not a field of Kubernetes 1.33"],
-        ),
-    ],
-)
+@from_table("minor", "messages")
 def test_the_version_decides_which_fields_there_are(minor: int, messages: list[str]) -> None:
     container = {"name": "a", "lifecycle": {"preStop": {"sleep": {}}, "stopSignal": "SIGINT"}}
     claims = [{"name": "a", "source": {"resourceClaimName": "x"}}]

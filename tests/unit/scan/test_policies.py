@@ -13,7 +13,7 @@ from chartkit.model import Body, Json, Location, Resource, RuleResult, Severity,
 from chartkit.report.model import ReportOptions
 from chartkit.scan.policies import PolicySet, compile_all, load_policies
 from chartkit.scan.run import ScanContext, run_scan
-from tests.data import beside
+from tests.data import beside, from_table
 from tests.unit.engine.cel_policies.policies import pod, validating
 from tests.unit.library.upstream_files import CLUSTER_POLICY, vendored
 from tests.unit.project.project_files import POLICY, write_policy, write_profile
@@ -135,26 +135,7 @@ def test_a_librarys_policy_has_the_defaults_of_parameters_that_are_not_given(
 _BOUND = _TEXTS["bound"]
 
 
-@pytest.mark.parametrize(
-    ("spec", "message"),
-    [
-        ("spec: x", 'spec: must be of type object: "string"'),
-        ("spec: [x]", 'spec: must be of type object: "array"'),
-        ("spec:", "spec: Required value"),
-        ("", "spec: Required value"),
-        ("spec: {policyName: [p]}", 'spec.policyName: must be of type string: "array"'),
-        (
-            "spec: {policyName: elsewhere, matchResources: 3}",
-            'spec.matchResources: must be of type object: "integer"',
-        ),
-        (
-            "spec: {policyName: p, matchResources: 3}",
-            'spec.matchResources: must be of type object: "integer"',
-        ),
-        ("spec: {validationActions: [Deny]}", "spec.policyName: Required value"),
-        ('spec: {policyName: ""}', "spec.policyName: Required value"),
-    ],
-)
+@from_table("spec", "message")
 def test_a_binding_that_is_none_is_an_error_at_its_place(
     tmp_path: Path, spec: str, message: str
 ) -> None:

@@ -6,26 +6,11 @@ import pytest
 
 from chartkit.testing.model import Verdict
 from chartkit.testing.runner import run_tests
+from tests.data import from_table
 from tests.unit.testing.objects import write_test
 
 
-@pytest.mark.parametrize(
-    ("assertion", "reason"),
-    [
-        ("policy: require-owner, message: who owns", "Ok"),
-        ("policy: require-*, message: '*who owns it*/owner/'", "Ok"),
-        ("policy: require-owner, message: 'who *'", "Want message 'who *'"),
-        ("policy: require-owner, message: owned", "Want message 'owned'"),
-        ("policy: require-owner, rule: owner, resource: shop/bad, action: Enforce", "Ok"),
-        ("policy: require-owner, action: Audit", "Want action Audit, got Enforce"),
-        ("policy: require-owner, field: metadata.labels.owner", "Ok"),
-        ("policy: require-owner, field: metadata.*", "Ok"),
-        (
-            "policy: require-owner, field: metadata.labels.team",
-            "Want field metadata.labels.team, got metadata.labels.owner",
-        ),
-    ],
-)
+@from_table("assertion", "reason")
 def test_asserted(tmp_path: Path, assertion: str, reason: str) -> None:
     (case,) = run_tests([write_test(tmp_path, f"- {{{assertion}}}")])
     assert case.rows[0].reason == reason

@@ -21,6 +21,7 @@ from chartkit.testing.report import Options, coverage_of, report
 from chartkit.testing.runner import Selection, run_tests
 from chartkit.testing.sources import Sources
 from tests.command_reports import OWN, in_format
+from tests.data import from_table
 from tests.shared import ROOT
 from tests.unit.testing.objects import write_test
 
@@ -211,24 +212,7 @@ def test_a_document_is_a_test(tmp_path: Path) -> None:
     assert [test.policies for test in read_test_file(path)] == [("a",), ("b",)]
 
 
-@pytest.mark.parametrize(
-    ("text", "place", "message"),
-    [
-        ("policys: [a]\n", ":4:1", "unknown field 'policys' (did you mean 'policies'?)"),
-        ("policies: a.yaml\n", ":4:1", "'policies' must be a list of texts"),
-        ("policies: [1]\n", ":4:1", "'policies' must be a list of texts"),
-        ("results: [1]\n", ":4:11", "must be a mapping"),
-        ("results:\n  - {polcy: p}\n", ":5:6", "unknown field 'polcy' (did you mean 'policy'?)"),
-        ("results:\n  - {operation: PATCH}\n", ":5:6", "invalid operation 'PATCH'"),
-        ("results:\n  - {resourceSpecs: [{nam: x}]}\n", ":5:23", "unknown field 'nam'"),
-        ("values: {policies: 1}\n", ":4:1", "policies must be a list"),
-        ("metadata: {nam: t}\n", ":4:12", "unknown field 'nam' (did you mean 'name'?)"),
-        ("values: {policy: []}\n", ":4:10", "unknown field 'policy' (did you mean 'policies'?)"),
-        ("apiCallResponses: [{uri: a}]\n", ":4:21", "unknown field 'uri' (did you mean 'url'?)"),
-        ("globalContextEntries: [{nam: a}]\n", ":4:25", "unknown field 'nam'"),
-        ("values: {globalValues: {request.operation: GET}}\n", ":4:1", "invalid request.operation"),
-    ],
-)
+@from_table("text", "place", "message")
 def test_what_is_wrong_has_a_place(tmp_path: Path, text: str, place: str, message: str) -> None:
     with pytest.raises(InputError) as caught:
         read_test_file(written(tmp_path, text))
@@ -319,28 +303,7 @@ def test_good_ones_stay_as_they_are() -> None:
     assert list(read_global_entries(entries, entries.body)) == entries.body
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("[1]", "must be a mapping"),
-        ("[{response: {body: {}}}]", "needs either url or urlPath"),
-        ("[{url: 'http://a', urlPath: /b, response: {body: {}}}]", "needs either url or urlPath"),
-        ("[{url: 1, response: {body: {}}}]", "url must be a text"),
-        ("[{url: 'ftp://a', response: {body: {}}}]", "absolute http or https URL"),
-        ("[{url: 'http://[', response: {body: {}}}]", "absolute http or https URL"),
-        ("[{urlPath: api, response: {body: {}}}]", "urlPath must start with /"),
-        ("[{urlPath: /a, method: PUT, response: {body: {}}}]", "method must be GET or POST"),
-        ("[{urlPath: /a}]", "has no response"),
-        ("[{urlPath: /a, response: []}]", "must be a mapping"),
-        ("[{urlPath: /a, response: {body: []}}]", "response.body must be a mapping"),
-        ("[{urlPath: /a, response: {body: {}, statusCode: 99}}]", "between 100 and 599"),
-        ("[{urlPath: /a, response: {body: {}, statusCode: yes}}]", "between 100 and 599"),
-        (
-            "[{urlPath: /a, response: {body: {}}}, {urlPath: /a, response: {body: {}}}]",
-            "is a second answer for /a",
-        ),
-    ],
-)
+@from_table("text", "message")
 def test_calls_that_are_wrong(text: str, message: str) -> None:
     (document,) = read_text(f"apiCallResponses: {text}\n", "t.yaml")
     with pytest.raises(InputError, match=message) as caught:
@@ -348,24 +311,7 @@ def test_calls_that_are_wrong(text: str, message: str) -> None:
     assert str(caught.value).startswith("t.yaml:1:")
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("[x]", "must be a mapping"),
-        ("[{data: {}}]", "has no name"),
-        ("[{name: a, data: {}}, {name: a, data: {}}]", "is a second entry 'a'"),
-        ("[{name: a}]", "needs one of data, resources, resourceFiles"),
-        ("[{name: a, data: {}, resources: []}]", "needs one of data"),
-        ("[{name: a, data: []}]", "must be a mapping"),
-        ("[{name: a, resources: {}}]", "resources must be a list"),
-        ("[{name: a, resources: [1]}]", "must be a mapping"),
-        ("[{name: a, resourceFiles: [/etc/x]}]", "at or below the test's folder"),
-        ("[{name: a, resourceFiles: [b/../../x]}]", "at or below the test's folder"),
-        ("[{name: a, data: {}, fieldPath: 1}]", "fieldPath must be a text"),
-        ("[{name: a, data: {}, projections: {}}]", "projections must be a list"),
-        ("[{name: a, data: {}, projections: [{name: b}]}]", "a projection needs a path"),
-    ],
-)
+@from_table("text", "message")
 def test_entries_that_are_wrong(text: str, message: str) -> None:
     (document,) = read_text(f"globalContextEntries: {text}\n", "t.yaml")
     with pytest.raises(InputError, match=message):

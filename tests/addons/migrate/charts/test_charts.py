@@ -17,6 +17,7 @@ from tests.addons.migrate.charts.small import (
     rule,
     write_chart,
 )
+from tests.data import from_table
 
 HOST_PID = "      pattern:\n        spec:\n          =(hostPID): false\n"
 
@@ -108,24 +109,7 @@ def test_an_exclusion_of_values_is_a_match_condition(tmp_path: Path) -> None:
         new_policies(chart, exclude={"any": [{"clusterRoles": ["admin"]}]})
 
 
-@pytest.mark.parametrize(
-    ("more", "reason"),
-    [
-        (
-            "    preconditions:\n      {{- toYaml .Values.conditions | nindent 6 }}\n",
-            "preconditions from values are in JMESPath",
-        ),
-        ("    context:\n      {{- toYaml .Values.context | nindent 6 }}\n", "context from values"),
-        (
-            "    context:\n      {{- tpl (toYaml .Values.context) $ | nindent 6 }}\n",
-            "context from values",
-        ),
-        (
-            "    exclude:\n      resources:\n        operations: {{ toJson .Values.toYaml }}\n",
-            "operations from values",
-        ),
-    ],
-)
+@from_table("more", "reason")
 def test_what_has_no_place_stays_and_is_named(tmp_path: Path, more: str, reason: str) -> None:
     chart = write_chart(tmp_path / "c", {"p.yaml": policy(rule(HOST_PID, more))})
     migration = migrated(chart)

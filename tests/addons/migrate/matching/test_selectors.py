@@ -1,26 +1,12 @@
 """Selectors of labels with wildcards, which Kyverno fills in from the labels of an object."""
 
-import pytest
-
 from chartkit.addons.migrate.proof import ProofOptions, prove
 from chartkit.model import Resource
 from tests.addons.migrate.conversions import converted
+from tests.data import from_table
 
-_LABELS = "object.metadata.?labels"
 
-
-@pytest.mark.parametrize(
-    ("selector", "expression"),
-    [
-        ("{app: '*'}", f"{_LABELS}.?app.hasValue()"),
-        ("{app: 'w*'}", f"{_LABELS}.?app.hasValue() && object.metadata.labels.app.startsWith('w')"),
-        (
-            "{'a*': web}",
-            f"{_LABELS}.orValue({{}}).exists(key, key.startsWith('a') && "
-            "object.metadata.labels[key] == 'web')",
-        ),
-    ],
-)
+@from_table("selector", "expression")
 def test_labels_with_wildcards(selector: str, expression: str) -> None:
     resources = f"{{kinds: [ConfigMap], selector: {{matchLabels: {selector}}}}}"
     found = converted(

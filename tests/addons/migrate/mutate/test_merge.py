@@ -12,6 +12,7 @@ from tests.addons.migrate.mutate.forms import (
     policy,
     reason,
 )
+from tests.data import from_table
 
 _AFFINITY = (
     "{spec: {+(affinity): {+(nodeAffinity): {}, podAffinity: {preferredDuringScheduling"
@@ -159,23 +160,7 @@ def test_what_is_replaced_as_a_whole_needs_server_side_apply() -> None:
     assert converted(plain)["spec"]["evaluation"] == {"background": {"enabled": False}}
 
 
-@pytest.mark.parametrize(
-    ("patch", "words"),
-    [
-        ("{spec: {hostname: 1}}", "does not take 1"),
-        ("{spec: {$patch: replace}}", "directive"),
-        ("{spec: {noSuchField: a}}", "in no schema"),
-        (
-            "{spec: {containers: [{(name): 'a*', +(image): a, resources: {+(limits): {}}}]}}",
-            "one of several elements decides",
-        ),
-        ("{spec: {containers: [{(name): 'a*', tty: null}]}}", "removes spec.containers[].tty"),
-        (
-            "{spec: {hostname: '{{ request.object.spec.priority || request.object.spec.x }}'}}",
-            "null",
-        ),
-    ],
-)
+@from_table("patch", "words")
 def test_patches_without_an_equal_are_left(patch: str, words: str) -> None:
     assert words in reason(policy(merging(patch)))
 

@@ -31,7 +31,6 @@ _OPTIONS = InventoryOptions(
 _POLICY = _TEXTS["policy"]
 _CLEANUP = _TEXTS["cleanup"]
 _EXCEPTION = _TEXTS["exception"]
-_TWICE = "\n  failurePolicy: Fail", "\n  webhookConfiguration: {failurePolicy: Ignore}"
 _GENERATE = _TEXTS["generate"]
 _NEW = "apiVersion: policies.kyverno.io/v1\nkind: PolicyException\nmetadata: {name: new}\n"
 

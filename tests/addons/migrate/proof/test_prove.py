@@ -11,7 +11,7 @@ from chartkit.addons.migrate.proof import Answer, Aspect, Proof, ProofOptions, p
 from chartkit.addons.migrate.proof.model import difference
 from chartkit.model import Resource
 from tests.addons.migrate.proof.policies import NOT_LATEST, legacy, policy, validating
-from tests.data import beside
+from tests.data import beside, from_table
 
 _TEXTS = beside(__file__)
 
@@ -216,20 +216,7 @@ spec: {containers: [{name: app, image: "registry.example/app:1.0"}]}
     assert found[0].case.document["object"]["metadata"]["labels"] == {"tier": "gold"}
 
 
-@pytest.mark.parametrize(
-    ("kind", "spec"),
-    [
-        (
-            "{apiVersion: kyverno.io/v2, kind: CleanupPolicy",
-            "{schedule: 0 1 * * *, match: {any: [{resources: {kinds: [Pod]}}]}}",
-        ),
-        (
-            "{apiVersion: kyverno.io/v1, kind: Policy",
-            "{rules: [{name: r, match: {any: [{resources: {kinds: [ConfigMap]}}]}, "
-            "validate: {message: m, pattern: {metadata: {labels: {a: b}}}}}]}",
-        ),
-    ],
-)
+@from_table("kind", "spec")
 def test_policies_of_a_namespace_have_objects_there(kind: str, spec: str) -> None:
     old = policy(f"{kind}, metadata: {{name: p, namespace: shop}}, spec: {spec}}}")
     (body,) = convert(old).documents

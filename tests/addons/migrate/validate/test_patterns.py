@@ -8,6 +8,7 @@ from chartkit.addons.migrate.expressions.place import object_of
 from chartkit.addons.migrate.validate.pattern import any_pattern_verdict, pattern_verdict
 from chartkit.engine.cel.syntax import format_expression
 from chartkit.engine.kubernetes.kinds import GroupVersionKind
+from tests.data import from_table
 
 _POD = (GroupVersionKind("", "v1", "Pod"),)
 
@@ -17,35 +18,7 @@ def converted(text: str, kinds: tuple[GroupVersionKind, ...] = _POD) -> str:
     return format_expression(pattern_verdict(pattern, object_of(kinds)).allows, 1000)
 
 
-@pytest.mark.parametrize(
-    ("pattern", "expression"),
-    [
-        ("metadata: {labels: {app: '?*'}}", "object.metadata.?labels.?app.orValue('') != ''"),
-        ("metadata: {labels: {a/b: c}}", "object.metadata.?labels[?'a/b'].orValue('') == 'c'"),
-        ("spec: {hostNetwork: false}", "!object.spec.?hostNetwork.orValue(true)"),
-        ("spec: {=(hostNetwork): false}", "!object.spec.?hostNetwork.orValue(false)"),
-        ("spec: {X(hostIPC): null}", "!has(object.spec.hostIPC)"),
-        (
-            "spec: {containers: [{image: '!*:latest'}]}",
-            "object.spec.containers.all(container, "
-            "has(container.image) && !container.image.endsWith(':latest'))",
-        ),
-        (
-            "spec: {containers: [{(name): app, image: 'a/*|b/*'}]}",
-            "object.spec.containers.all(container, container.name != 'app' || "
-            "container.?image.orValue('').startsWith('a/') || "
-            "container.?image.orValue('').startsWith('b/'))",
-        ),
-        (
-            "spec: {priority: '1-5'}",
-            "object.spec.?priority.orValue(0) >= 1 && object.spec.?priority.orValue(0) <= 5",
-        ),
-        (
-            "spec: {^(volumes): [{name: a}]}",
-            "!has(object.spec.volumes) || object.spec.volumes.exists(volume, volume.name == 'a')",
-        ),
-    ],
-)
+@from_table("pattern", "expression")
 def test_patterns_of_pods(pattern: str, expression: str) -> None:
     assert converted(pattern) == expression
 

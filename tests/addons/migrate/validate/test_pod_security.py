@@ -6,6 +6,7 @@ from chartkit.addons.migrate.convert import convert
 from chartkit.addons.migrate.differences import JOB_ANNOTATIONS, LATEST_STANDARD
 from chartkit.model import Resource
 from tests.addons.migrate.conversions import Converted, converted, one_line, policy
+from tests.data import from_table
 
 _FIRST = "name the images of containers, or '*'"
 
@@ -50,30 +51,7 @@ def test_controllers_have_their_pods_in_templates() -> None:
     assert "object.spec.jobTemplate.?metadata.?annotations" in _expression(found, "annotations")
 
 
-@pytest.mark.parametrize(
-    ("exclude", "words", "expression"),
-    [
-        (
-            "controlName: Privileged Containers, images: ['nginx*']",
-            "privileged",
-            "variables.allContainers.all(container, "
-            "!container.?securityContext.?privileged.orValue(false) || "
-            "container.?image.orValue('').startsWith('nginx'))",
-        ),
-        (
-            "controlName: HostPath Volumes, restrictedField: 'spec.volumes[*].hostPath', "
-            "values: [/var/*]",
-            "hostPath",
-            "object.spec.?volumes.orValue([]).all(volume, !has(volume.hostPath) || "
-            "volume.hostPath.path == '' || volume.hostPath.path.startsWith('/var/'))",
-        ),
-        (
-            "controlName: Volume Types, restrictedField: 'spec.volumes[*].nfs', values: ['*']",
-            "volumes must be of type",
-            "has(volume.nfs) && !has(volume.hostPath)",
-        ),
-    ],
-)
+@from_table("exclude", "words", "expression")
 def test_exclusions_lift_a_fact(exclude: str, words: str, expression: str) -> None:
     found = _pss(f"level: restricted, version: v1.29, exclude: [{{{exclude}}}]")
     assert expression in _expression(found, words)

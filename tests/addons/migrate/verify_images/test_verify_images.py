@@ -15,6 +15,7 @@ from chartkit.engine.scalars.image_reference import ImageReferenceError, parse_i
 from chartkit.engine.scalars.wildcard import compile_wildcard
 from chartkit.model import Body
 from tests.addons.migrate.conversions import Converted, converted, one_line
+from tests.data import from_table
 
 _KEY = "-----BEGIN PUBLIC KEY-----\nabc\n-----END PUBLIC KEY-----\n"
 
@@ -116,26 +117,7 @@ def test_attestors_without_a_form(entry: Body, reason: str) -> None:
     assert reason in _signed(entry).reason
 
 
-@pytest.mark.parametrize(
-    ("block", "reason"),
-    [
-        ({}, "without attestors"),
-        ({"cosignOCI11": True, "attestors": [{"entries": [{"keys": {"kms": "k"}}]}]}, "OCI 1.1"),
-        (
-            {
-                "attestations": [
-                    {
-                        "type": "t",
-                        "attestors": [{"entries": [{"keys": {"kms": "k"}}]}],
-                        "conditions": [{"all": [{"key": "a", "operator": "Equals", "value": "b"}]}],
-                    }
-                ]
-            },
-            "conditions of an attestation",
-        ),
-        ({"attestations": [{"type": "t"}]}, "without attestors or type"),
-    ],
-)
+@from_table("block", "reason")
 def test_entries_without_a_form(block: Body, reason: str) -> None:
     assert reason in _verified(**block).reason
 

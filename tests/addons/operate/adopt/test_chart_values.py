@@ -6,6 +6,7 @@ from chartkit.addons.operate.adopt.chart_values import chart_settings
 from chartkit.addons.operate.adopt.model import Estate, Outcome
 from chartkit.documents.reader import read_file, read_text
 from tests.addons.operate.adopt.conftest import POLICY, VERSIONS, Team
+from tests.data import from_table
 
 _CHART_VALUES = """\
 podSecurityStandard: baseline
@@ -47,29 +48,7 @@ def test_values_of_the_chart_of_policies_become_profiles_and_settings(team: Team
     assert list(profile["policies"]) == added
 
 
-@pytest.mark.parametrize(
-    ("values", "key", "reason"),
-    [
-        (
-            "policyPreconditions: {disallow-selinux: {}}",
-            "policyPreconditions",
-            "no key of chartkit",
-        ),
-        ("policyExclude: {disallow-selinux: {all: []}}", "policyExclude", "no key of chartkit"),
-        ("includeOtherPolicies: [nothing]", "includeOtherPolicies", "does not have nothing"),
-        ("includeOtherPolicies: {a: b}", "includeOtherPolicies", "another type"),
-        ("podSecurityStandard: [1]", "podSecurityStandard", "another type"),
-        ("podSecurityStandard: loose", "podSecurityStandard", "is not a standard"),
-        (
-            "validationFailureActionByPolicy: {require-run-as-nonroot: Enforce}",
-            "validationFailureActionByPolicy",
-            "none of the policies that the values select",
-        ),
-        ("policyExclude: {}\nfailurePolicy: Ignore", "failurePolicy", "no key of chartkit"),
-        ("policyExclude: {}\nbackground: false", "background", "no key of chartkit"),
-        ("policyExclude: {}\n1: 2", "1", "no key of chartkit"),
-    ],
-)
+@from_table("values", "key", "reason")
 def test_values_of_the_chart_of_policies_that_are_not_taken_are_named(
     values: str, key: str, reason: str
 ) -> None:

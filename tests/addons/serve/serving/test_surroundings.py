@@ -1,7 +1,5 @@
 """What an admission server is given to judge with."""
 
-import pytest
-
 from chartkit.addons.serve.serving import served
 from chartkit.documents.reader import read_text, resources
 from chartkit.engine import OFFLINE, read_configuration
@@ -9,6 +7,7 @@ from chartkit.scan.environment import ProjectEnvironment
 from chartkit.scan.policies import compile_all
 from chartkit.scan.requests import Requests
 from chartkit.scan.user_inputs import UserInputs
+from tests.data import from_table
 
 DATA = {
     "resourceFilters": "[ReplicaSet,*,*] [Pod/binding,*,*] [*/*,kube-system,*]",
@@ -22,19 +21,7 @@ spec: {{template: {{spec: {{containers: [{{name: web, image: web}}]}}}}}}
 """
 
 
-@pytest.mark.parametrize(
-    ("kind", "subresource", "namespace", "is_filtered"),
-    [
-        # A filter of a controller says nothing about its Pods, which come as requests of their own.
-        ("ReplicaSet", "", "shop", True),
-        ("Deployment", "", "shop", False),
-        ("Deployment", "", "kube-system", True),
-        ("Deployment", "", "other", True),
-        ("Deployment", "scale", "shop", False),
-        ("Pod", "", "shop", False),
-        ("Pod", "binding", "shop", True),
-    ],
-)
+@from_table("kind", "subresource", "namespace", "is_filtered")
 def test_requests_that_kyverno_is_not_asked_about(
     kind: str, subresource: str, namespace: str, is_filtered: bool
 ) -> None:

@@ -18,6 +18,7 @@ from chartkit.model import Body, Resource
 from chartkit.project.environment import Environment
 from chartkit.project.project import parse_project, read_project
 from chartkit.render.pipeline import RenderOptions, render_project
+from tests.data import from_table
 from tests.shared import shared
 from tests.unit.charts.upstream.vendored_files import chart
 from tests.unit.render.test_pipeline import PROFILE, rows
@@ -110,23 +111,7 @@ def test_what_is_no_number_of_replicas_is_refused(replicas: Any) -> None:
     assert ids(engine(admission=replicas), required=False) == [high_availability.RULE_REPLICAS]
 
 
-@pytest.mark.parametrize(
-    ("spec", "blocks"),
-    [
-        ({"minAvailable": 3}, True),
-        ({"minAvailable": 4}, True),
-        ({"minAvailable": 2}, False),
-        ({"minAvailable": "100%"}, True),
-        ({"minAvailable": "67%"}, True),
-        ({"minAvailable": "66%"}, False),
-        ({"maxUnavailable": 0}, True),
-        ({"maxUnavailable": "0%"}, True),
-        ({"maxUnavailable": "1%"}, False),
-        ({"maxUnavailable": 1}, False),
-        ({}, True),
-        ({"maxUnavailable": "some"}, True),
-    ],
-)
+@from_table("spec", "blocks")
 def test_budgets_that_block_every_drain(spec: Body, blocks: bool) -> None:
     found = ids([*engine(), budget("admission-controller", **spec)], required=True)
     assert found == ([high_availability.RULE_BUDGET] if blocks else [])
@@ -216,18 +201,7 @@ def test_a_mistake_is_at_its_line(tmp_path: Path) -> None:
     }
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        (None, "there is no values file"),
-        (
-            "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n",
-            "is an object of kind ConfigMap",
-        ),
-        ("- a\n", "mapping"),
-        ("a: 1\na: 2\n", "the key 'a' stands here a second time"),
-    ],
-)
+@from_table("text", "message")
 def test_a_file_that_holds_no_values_is_refused(
     tmp_path: Path, text: str | None, message: str
 ) -> None:

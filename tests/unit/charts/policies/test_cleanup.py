@@ -14,7 +14,7 @@ from chartkit.helm.render import RenderedChart, render_chart
 from chartkit.model import Body, Resource
 from chartkit.scan.policies import compile_all
 from chartkit.scan.verdicts import judge
-from tests.data import beside
+from tests.data import beside, from_table
 from tests.unit.project.project_files import write_policy, write_profile, write_project
 
 _TEXTS = beside(__file__)
@@ -157,22 +157,7 @@ def test_the_cleanup_controller_may(policy_type: str) -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "minimum", "said"),
-    [
-        (
-            "kyverno.io/v2",
-            "kyverno.io/v2beta1",
-            "1.12",
-            "not a ClusterCleanupPolicy of kyverno.io/v2",
-        ),
-        ("  schedule:", "  when:", "1.12", "has no schedule"),
-        ("  match:", "  about:", "1.12", "matches nothing"),
-        ("Foreground", "Foreground", "1.11", "claims Kyverno 1.11"),
-        ("ClusterCleanupPolicy", "ClusterPolicy", "1.12", "has no rules"),
-        ("name: sweep", "name: other", "1.12", "calls itself 'other'"),
-    ],
-)
+@from_table("old", "new", "minimum", "said")
 def test_wrong_ones_are_refused(
     tmp_path: Path, old: str, new: str, minimum: str, said: str
 ) -> None:

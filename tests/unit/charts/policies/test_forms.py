@@ -7,6 +7,7 @@ import pytest
 from chartkit.errors import RenderError
 from chartkit.helm.render import dry_run
 from chartkit.model import Body
+from tests.data import from_table
 from tests.unit.charts.policies.policy_forms import (
     ADMISSION,
     CLUSTER,
@@ -267,16 +268,7 @@ def test_kinds_are_written_as_the_version_serves_them(
     assert body["metadata"].get("namespace") == ("kyverno" if kind == "Policy" else None)
 
 
-@pytest.mark.parametrize(
-    ("values", "message"),
-    [
-        ({"kyvernoVersion": "1.13"}, "does not serve ValidatingPolicy .1.14"),
-        (
-            {"kyvernoVersion": "1.15", "policyKind": "Policy"},
-            "does not serve NamespacedValidatingPolicy .1.16",
-        ),
-    ],
-)
+@from_table("values", "message")
 def test_a_version_without_the_kind_is_refused(values: Body, message: str) -> None:
     with pytest.raises(RenderError, match=message):
         render(VALIDATING, values)

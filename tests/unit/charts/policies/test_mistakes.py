@@ -12,21 +12,12 @@ from chartkit.charts.policies.chart import plan, plan_for_profile, read_librarie
 from chartkit.errors import ChartkitError, InputError, RenderError
 from chartkit.helm.render import render_chart
 from chartkit.library.rendered import read_templates
+from tests.data import from_table
 from tests.unit.charts.policies.own_policy import DEV, PATTERN, RULE, mine, own_project
 from tests.unit.project.project_files import POLICY, write_policy, write_profile, write_project
 
 
-@pytest.mark.parametrize(
-    ("lines", "message"),
-    [
-        (
-            '  old: {kyverno: "1.9", kubernetes: "1.25"}\n',
-            r"chartkit.yaml:7:\d+: policy 'mine' needs Kyverno 1.10, and environment 'old' has 1.9",
-        ),
-        ("    policies: {mine: {action: Force}}\n", "Kyverno's word is Enforce"),
-        ("    policies: {min: {action: Audit}}\n", "there is no policy 'min' .*'mine'"),
-    ],
-)
+@from_table("lines", "message")
 def test_mistakes_in_the_project(tmp_path: Path, lines: str, message: str) -> None:
     with pytest.raises(InputError) as raised:
         plan(own_project(tmp_path, lines=lines, minimum="1.10"))

@@ -13,7 +13,7 @@ from chartkit.charts.rbac.requirements import Controller
 from chartkit.errors import ChartkitError
 from chartkit.helm.render import RenderedChart, dry_run, render_chart
 from chartkit.model import Body
-from tests.data import beside
+from tests.data import beside, from_table
 from tests.unit.project.project_files import write_policy, write_profile, write_project
 
 _TEXTS = beside(__file__)
@@ -105,22 +105,7 @@ def test_each_form_has_its_own_needs() -> None:
     }
 
 
-@pytest.mark.parametrize(
-    ("values", "expected"),
-    [
-        ({"policies": {"copy": {"enabled": False}}}, ["reports-controller"]),
-        (
-            {"policies": {"roles": {"enabled": False}}},
-            ["admission-controller", "background-controller"],
-        ),
-        (
-            {"policies": {"roles": {"background": False}}},
-            ["admission-controller", "background-controller"],
-        ),
-        ({"background": False}, ["admission-controller", "background-controller"]),
-        ({"permissions": {"create": False}}, []),
-    ],
-)
+@from_table("values", "expected")
 def test_values_decide_which_roles_there_are(values: Body, expected: list[str]) -> None:
     assert list(roles(render(**values))) == expected
 

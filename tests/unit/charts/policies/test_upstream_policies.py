@@ -15,6 +15,7 @@ from chartkit.helm.render import dry_run, lint_chart, render_chart
 from chartkit.kyverno.releases import current
 from chartkit.model import Body
 from chartkit.project.project import read_project
+from tests.data import from_table
 from tests.unit.library.upstream_files import (
     ADMISSION,
     CLEANUP,
@@ -275,21 +276,7 @@ def test_code_of_its_own_changes_no_other_policy(tmp_path: Path) -> None:
     assert found["a-quiet-one"]["spec"]["validationFailureAction"] == "Enforce"
 
 
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [
-        ("kind: ClusterPolicy", "kind: {{{{ .Values.kind | default `ClusterPolicy` }}}}"),
-        (
-            "kind: ClusterPolicy",
-            "{{{{ if .Values.kind }}}}kind: ClusterRole{{{{ else }}}}@{{{{ end }}}}",
-        ),
-        ("name: {{{{ $name }}}}", "name: hostile{{{{ .Values.kind }}}}"),
-        (
-            "apiVersion: kyverno.io/v1",
-            "apiVersion: {{{{ .Values.kind | default `kyverno.io/v1` }}}}",
-        ),
-    ],
-)
+@from_table("old", "new")
 def test_code_of_its_own_makes_no_other_object(tmp_path: Path, old: str, new: str) -> None:
     text = GUARDED.replace(old, new.replace("@", old))
     values = {"policies": {"hostile": {"values": {"kind": "ClusterRole"}}}}
@@ -321,24 +308,7 @@ def test_helm_lints_it(chart: ChartPlan) -> None:
     assert [each for each in lint_chart(chart) if each.severity != "note"] == []
 
 
-@pytest.mark.parametrize(
-    ("values", "message"),
-    [
-        (
-            {"policies": {"in-cel": {"preconditions": {"all": [{"key": "a", "operator": "In"}]}}}},
-            "policy in-cel: policyPreconditions are written in JMESPath",
-        ),
-        (
-            {"policies": {"cleaner": {"matchConditions": [{"name": "a", "expression": "true"}]}}},
-            "policy cleaner: matchConditions .* is for policies in CEL",
-        ),
-        (
-            {"policies": {"cleaner": {"exclude": {"any": [{"roles": ["a"]}]}}}},
-            "policy cleaner: users, groups and roles",
-        ),
-        ({"kyvernoVersion": "1.12"}, "needs Kyverno 1.13"),
-    ],
-)
+@from_table("values", "message")
 def test_what_a_form_cannot_hold(chart: ChartPlan, values: Body, message: str) -> None:
     with pytest.raises(RenderError, match=message):
         _render(chart, **values)

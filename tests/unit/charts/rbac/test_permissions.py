@@ -8,6 +8,7 @@ from chartkit.charts.rbac.permissions import as_json, needs
 from chartkit.charts.rbac.requirements import Needs
 from chartkit.documents.reader import read_text
 from chartkit.model import Body
+from tests.data import from_table
 
 MATCH = "    match: {any: [{resources: {kinds: [%s]}}]}\n"
 
@@ -297,17 +298,7 @@ def test_validating_reads_what_expressions_ask_for() -> None:
     assert found.unknown[0].path == ("spec", "validations", 0, "expression")
 
 
-@pytest.mark.parametrize(
-    ("targets", "expected"),
-    [
-        ("", ["background /secrets get,list,update"]),
-        (
-            "  targetMatchConstraints:\n    resourceRules:\n"
-            "    - {apiGroups: [apps], apiVersions: [v1], resources: [deployments/scale]}\n",
-            ["background /secrets get,list", "background apps/deployments/scale update"],
-        ),
-    ],
-)
+@from_table("targets", "expected")
 def test_mutating_existing(targets: str, expected: list[str]) -> None:
     spec = (
         CONSTRAINTS % ("", "secrets")

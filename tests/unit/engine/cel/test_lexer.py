@@ -3,6 +3,7 @@
 import pytest
 
 from chartkit.engine.cel.parser.lexer import EOF, tokenize
+from tests.data import from_table
 
 
 def kinds(source: str) -> list[tuple[str, str]]:
@@ -59,25 +60,7 @@ def test_lexer_tokens(source: str, expected: list[tuple[str, str]]) -> None:
     assert kinds(source) == expected
 
 
-@pytest.mark.parametrize(
-    ("source", "error", "offset"),
-    [
-        ("a # b", "#", 2),
-        ("a & b", "& ", 2),
-        ("a | b", "| ", 2),
-        ("a = b", "= ", 2),
-        ("'a", "'a", 0),
-        ("'a\nb", "'a\n", 0),
-        (r"'\x4g'", r"'\x4g", 0),
-        (r"'\8'", r"'\8", 0),
-        (r"'\400'", r"'\4", 0),
-        ("'''a", "'a", 2),
-        ("`a+b`", "`a+", 0),
-        ("é", "é", 0),
-        ("\u00a0", "\u00a0", 0),
-        ("a \\ b", "\\", 2),
-    ],
-)
+@from_table("source", "error", "offset")
 def test_what_begins_no_token_ends_them(source: str, error: str, offset: int) -> None:
     tokens, issue = tokenize(source)
     assert issue is not None

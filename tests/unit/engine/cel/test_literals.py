@@ -7,6 +7,7 @@ import pytest
 from chartkit.engine.cel.parser import lexer
 from chartkit.engine.cel.parser.lexer import LiteralError
 from chartkit.engine.cel.values import Uint
+from tests.data import from_table
 
 
 @pytest.mark.parametrize(
@@ -48,23 +49,7 @@ def test_literals_double() -> None:
         lexer.double("-1e309")
 
 
-@pytest.mark.parametrize(
-    ("text", "value"),
-    [
-        ("''", ""),
-        ("'a\"b'", 'a"b'),
-        (r"'\a\b\f\n\r\t\v\\\'\"\?\`'", "\a\b\f\n\r\t\v\\'\"?`"),
-        (r"'\x41\X42\103'", "ABC"),
-        (r"'\xe9\351'", "éé"),
-        (r"'\u00e9\U0001F600'", "é😀"),
-        (r"r'\n'", "\\n"),
-        (r'R"""a\"""', "a\\"),
-        ("'''a\r\nb\rc'''", "a\nb\nc"),
-        ("r'''a\r\nb'''", "a\nb"),
-        ('"""\'"a"\'"""', "'\"a\"'"),
-        ("'''\\''''", "'"),
-    ],
-)
+@from_table("text", "value")
 def test_literals_string(text: str, value: str) -> None:
     assert lexer.string(text) == value
 

@@ -26,7 +26,7 @@ from chartkit.engine.ports.world import OFFLINE, NoMocks, Recorded, UnknownEntry
 from chartkit.errors import LookupFailed, NoSource
 from chartkit.go.strconv import Int64
 from chartkit.model import Body, Json
-from tests.data import tables
+from tests.data import from_table, tables
 
 _TABLES = tables(__file__)
 
@@ -48,24 +48,7 @@ def test_a_timestamp_prints_as_it_was_written(text: str, printed: str) -> None:
     assert str(timestamp_of_text(text)) == printed
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("2024-05-06", 'invalid RFC 3339 timestamp "2024-05-06"'),
-        ("2024-05-06T7:08:09Z", 'invalid RFC 3339 timestamp "2024-05-06T7:08:09Z"'),
-        ("2024-05-06T07:08:09,5Z", 'invalid RFC 3339 timestamp "2024-05-06T07:08:09,5Z"'),
-        (
-            "2024-02-30T07:08:09Z",
-            "type conversion error from 'string' to 'google.protobuf.Timestamp'",
-        ),
-        (
-            "2024-05-06t07:08:09Z",
-            "type conversion error from 'string' to 'google.protobuf.Timestamp'",
-        ),
-        ("0001-01-01T00:00:00+01:00", "timestamp overflow"),
-        ("9999-12-31T23:59:59-01:00", "timestamp overflow"),
-    ],
-)
+@from_table("text", "message")
 def test_what_is_no_timestamp(text: str, message: str) -> None:
     with pytest.raises(CelError) as raised:
         timestamp_of_text(text)
@@ -236,30 +219,7 @@ def value(expression: str, image: Any = IMAGE) -> str:
     return notation(program.evaluate({}, Registry(image)))
 
 
-@pytest.mark.parametrize(
-    ("expression", "expected"),
-    [
-        ("IMAGE.Digest", '"sha256:aa"'),
-        ("IMAGE['Tag']", '"1"'),
-        ("IMAGE.ImageReference.Tag + IMAGE.ImageDescriptor.Digest", '"1sha256:aa"'),
-        ("IMAGE.Manifest.SchemaVersion + IMAGE.Manifest.Layers[0].Size", "9"),
-        ("IMAGE.Manifest.Layers[0].Digest.Algorithm", '"sha256"'),
-        ("IMAGE.Manifest.Layers[0].Data == b'hi'", "true"),
-        ("IMAGE.Manifest.Config.Digest.Hex", '"bb"'),
-        ("IMAGE.Manifest.Annotations.by", '"me"'),
-        ("IMAGE.ConfigData.Created.Time == timestamp('2026-01-02T03:04:05Z')", "true"),
-        ("IMAGE.ConfigData.Config.Healthcheck.Interval == duration('1s')", "true"),
-        ("IMAGE.ConfigData.Config.ExposedPorts.map(port, port)", '["80/tcp"]'),
-        ("IMAGE.ConfigData.History[0].EmptyLayer", "true"),
-        ("IMAGE.ConfigData.RootFS.DiffIDs[0].Hex", '"dd"'),
-        ("IMAGE.ImageIndex == null", "true"),
-        ("has(IMAGE.Digest) && !has(IMAGE.ResolvedImage)", "true"),
-        ("IMAGE.Manifest.Subject.Platform.OS", '""'),
-        ("has(IMAGE.Manifest.Subject) || has(IMAGE.ConfigData.History[0].Created)", "false"),
-        ("IMAGE == IMAGE", "true"),
-        ("IMAGE.?Digest.orValue('')", '"sha256:aa"'),
-    ],
-)
+@from_table("expression", "expected")
 def test_native_images_fields(expression: str, expected: str) -> None:
     assert value(expression) == expected
 

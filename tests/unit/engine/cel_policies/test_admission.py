@@ -11,6 +11,7 @@ from chartkit.engine.ports.world import World
 from chartkit.engine.request import User
 from chartkit.errors import CompileError
 from chartkit.model import Body, Location, Resource
+from tests.data import from_table
 from tests.unit.engine.cel_policies.policies import (
     KUBERNETES,
     about,
@@ -139,19 +140,7 @@ def test_a_binding_never_widens() -> None:
     assert results(native("true"), config, bindings=[wide]) == []
 
 
-@pytest.mark.parametrize(
-    ("reference", "status"),
-    [
-        ({"name": "a", "namespace": "default", "parameterNotFoundAction": "Deny"}, "pass"),
-        ({"name": "b", "parameterNotFoundAction": "Deny"}, "fail"),
-        (
-            {"selector": {"matchLabels": {"for": "p"}}, "parameterNotFoundAction": "Deny"},
-            "fail",
-        ),
-        ({"name": "none", "parameterNotFoundAction": "Deny"}, "error"),
-        ({"name": "none", "parameterNotFoundAction": "Allow"}, None),
-    ],
-)
+@from_table("reference", "status")
 def test_admission_parameters(reference: Body, status: str | None) -> None:
     found = native("object.metadata.name == params.data.wanted", paramKind=PARAM_KIND)
     bound = [binding(paramRef=reference)]

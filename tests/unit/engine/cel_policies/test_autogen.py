@@ -10,6 +10,7 @@ from chartkit.engine.kubernetes.kinds import CRON_TEMPLATE, TEMPLATE
 from chartkit.engine.ports.world import World
 from chartkit.engine.request import Operation
 from chartkit.model import Body, Resource
+from tests.data import from_table
 from tests.unit.engine.cel_policies.policies import (
     PODS,
     about,
@@ -89,25 +90,7 @@ def test_autogen_texts(text: str, expected: str) -> None:
     assert rewriter(TEMPLATE)(text) == expected
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        (
-            "Object{spec: Object.spec{a: object.spec.b}}",
-            "Object{spec: Object.spec{template: Object.spec.template{"
-            "spec: Object.spec.template.spec{a: object.spec.template.spec.b}}}}",
-        ),
-        (
-            " Object {metadata: x}.y",
-            "Object{spec: Object.spec{template: Object.spec.template{metadata: x}}}.y",
-        ),
-        ("has(object.spec.a) ? Object{} : x", "has(object.spec.template.spec.a) ? Object{} : x"),
-        ("Object{}", "Object{}"),
-        ("Object{a: '}'}", "Object{spec: Object.spec{template: Object.spec.template{a: '}}}'}"),
-        ("object.metadata.name", "object.metadata.name"),
-        ("object.metadata.labels.a", "object.spec.template.metadata.labels.a"),
-    ],
-)
+@from_table("text", "expected")
 def test_autogen_mutations(text: str, expected: str) -> None:
     assert mutation_rewritten(text, TEMPLATE) == expected
 

@@ -12,6 +12,7 @@ from chartkit.engine.cel_policies.unmatched import unmatched
 from chartkit.engine.cleanup.deleting import read_deleting_policy
 from chartkit.engine.request import Operation, Request
 from chartkit.model import Body, Resource
+from tests.data import from_table
 from tests.unit.engine.cel_policies.policies import (
     about,
     deployment,
@@ -66,17 +67,7 @@ def test_constraints_exclusions() -> None:
     assert speaks({"resourceRules": [ANY], "excludeResourceRules": [about(resourceNames=["x"])]})
 
 
-@pytest.mark.parametrize(
-    ("selector", "speaks_of_it"),
-    [
-        ({}, True),
-        ({"matchLabels": {"app": "web"}}, True),
-        ({"matchLabels": {"app": "db"}}, False),
-        # There is no old object, and it has no labels.
-        ({"matchExpressions": [{"key": "app", "operator": "DoesNotExist"}]}, True),
-        ({"matchExpressions": [{"key": "x", "operator": "NotIn", "values": ["y"]}]}, True),
-    ],
-)
+@from_table("selector", "speaks_of_it")
 def test_object_selectors(selector: Body, speaks_of_it: bool) -> None:
     constraints = {"resourceRules": [ANY], "objectSelector": selector}
     assert speaks(constraints, pod(labels={"app": "web"})) is speaks_of_it
@@ -98,16 +89,7 @@ def test_what_stands_outside_namespaces_is_never_left_out() -> None:
     assert speaks({"resourceRules": [ANY], "namespaceSelector": selector}, node)
 
 
-@pytest.mark.parametrize(
-    ("requirement", "problem"),
-    [
-        ({"operator": "Bad"}, '"Bad" is not a valid label selector operator'),
-        (
-            {"operator": "In"},
-            "values: Invalid value: null: for 'in', 'notin' operators, values set can't be empty",
-        ),
-    ],
-)
+@from_table("requirement", "problem")
 def test_a_selector_that_kubernetes_refuses(requirement: Body, problem: str) -> None:
     selector = {"matchExpressions": [{"key": "a", **requirement}]}
     found = validating(
@@ -187,17 +169,7 @@ def test_a_policy_of_removed_versions_means_them() -> None:
     assert not _said(matchConstraints={"matchPolicy": "Exact", "resourceRules": [rule]})
 
 
-@pytest.mark.parametrize(
-    ("selectors", "said"),
-    [
-        ({"objectSelector": {"matchLabels": {"team": "*"}}}, "no object fits the objectSelector: "),
-        (
-            {"namespaceSelector": {"matchExpressions": [{"key": "a", "operator": "In"}]}},
-            "no object fits the namespaceSelector: ",
-        ),
-        ({"namespaceSelector": {"matchLabels": {"a": "b"}}}, ""),
-    ],
-)
+@from_table("selectors", "said")
 def test_selectors_that_no_object_fits(selectors: Body, said: str) -> None:
     found = _said(matchConstraints={"resourceRules": [about("pods")], **selectors})
     assert [said in each for each in found] == ([True] if said else [])
@@ -256,22 +228,7 @@ def test_exceptions_from_some_images_of_an_image_policy(
     assert all(f"n/e has no effect on {kind} p" in each.message for each in found)
 
 
-@pytest.mark.parametrize(
-    ("glob", "text", "fits"),
-    [
-        ("*", "ghcr.io/a/b:1", True),
-        ("ghcr.io/*", "ghcr.io/a/b:1", True),
-        ("ghcr.io/?:1", "ghcr.io/a:1", True),
-        ("ghcr.io", "ghcr.io/a", False),
-        ("{a,b}/c", "b/c", True),
-        ("[a-c]/x", "b/x", True),
-        ("[!a-c]/x", "b/x", False),
-        (r"\*", "*", True),
-        (r"\*", "a", False),
-        ("a.b", "axb", False),
-        ("{a", "a", True),
-    ],
-)
+@from_table("glob", "text", "fits")
 def test_globs(glob: str, text: str, fits: bool) -> None:
     assert compile_glob(glob)(text) is fits
 

@@ -18,6 +18,7 @@ from chartkit.engine.cel_policies.generation import (
 from chartkit.engine.request import Operation
 from chartkit.errors import CompileError
 from chartkit.model import Body, Json, Resource
+from tests.data import from_table
 from tests.unit.engine.cel_policies.policies import (
     about,
     conditions,
@@ -146,24 +147,7 @@ def rendered(text: str, interpolate: bool = True) -> list[Json]:
     return list(Template(text, interpolate, ENVIRONMENTS["gpol"]).render(SCOPE, OFFLINE))
 
 
-@pytest.mark.parametrize(
-    ("written", "value"),
-    [
-        ('"(( object.metadata.name ))"', "web"),
-        ('"x-(( object.metadata.name ))-(( 1 + 1 ))"', "x-web-2"),
-        ("(( object.spec ))", {"n": [1, 2]}),
-        ("(( 1u ))", 1),
-        ('"(( null ))"', None),
-        ('"a (( 1.5 )) (( true )) (( 1e21 )) (( 2.0 ))"', "a 1.5 true 1e+21 2"),
-        ("'\\((x)) y'", "((x)) y"),
-        ("(( b'ab' ))", "YWI="),
-        ("(( duration('1h') ))", "3600s"),
-        ("\"x(( timestamp('2020-01-01T00:00:00Z') ))\"", "x2020-01-01T00:00:00Z"),
-        ("(( optional.of(1) ))", 1),
-        ('"(( \\"))\\" ))"', "))"),
-        ("(( [1, 2].map(i, (i + 1)) ))", [2, 3]),
-    ],
-)
+@from_table("written", "value")
 def test_generation_template_placeholders(written: str, value: Json) -> None:
     assert rendered(f"kind: A\nx: {written}") == [{"kind": "A", "x": value}]
 
@@ -214,36 +198,7 @@ def test_generation_template_failures(text: str, message: str) -> None:
     assert caught.value.message == message
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("", "template must contain at least one YAML document"),
-        ("~", "template must contain at least one YAML document"),
-        ("- a", "line 1: document must be a mapping describing a resource"),
-        ("(( 1 )) x", "line 1: document must be a mapping describing a resource"),
-        ("kind: A\n---\n- x", "line 3: document must be a mapping describing a resource"),
-        ('a: "(( ))"', "line 1: empty placeholder at offset 0"),
-        (
-            'a: "(( x"',
-            "line 1: unterminated placeholder starting at offset 0: missing closing '))'",
-        ),
-        ('a: "(( x )"', "line 1: unbalanced parenthesis in placeholder starting at offset 0"),
-        (
-            'a: "(( \'x ))"',
-            "line 1: unterminated string literal in placeholder starting at offset 0",
-        ),
-        (
-            'k:\n  "(( x ))": v',
-            "line 2: placeholders are not supported in mapping keys; use a whole-value placeholder "
-            "on the parent field instead (e.g. `labels: (( variables.labels ))`)",
-        ),
-        (
-            'x: &b {c: d}\nk:\n  <<: *b\n  z: "(( 1 ))"',
-            "line 3: YAML merge keys are not supported in subtrees containing placeholders",
-        ),
-        ('? [a, b]\n: "(( 1 ))"', "line 1: only scalar mapping keys are supported"),
-    ],
-)
+@from_table("text", "message")
 def test_what_cannot_be_used(text: str, message: str) -> None:
     with pytest.raises(TemplateError) as caught:
         rendered(text)
@@ -314,28 +269,7 @@ def test_aliases_and_merge_keys() -> None:
     }
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("a: [1", "failed to parse YAML: yaml: line 1: did not find expected ',' or ']'"),
-        ("a: b: c", "failed to parse YAML: yaml: mapping values are not allowed in this context"),
-        (
-            "a:\n\t- b",
-            "failed to parse YAML: yaml: line 2: found character that cannot start any token",
-        ),
-        ("a: *x", "failed to parse YAML: yaml: unknown anchor 'x' referenced"),
-        (
-            "a: 1\na: 2",
-            'line 1: yaml: unmarshal errors:\n  line 2: mapping key "a" already defined at line 1',
-        ),
-        ("a: &x [*x]", "line 1: yaml: an anchor's value contains itself"),
-        ("a: {[b]: c}", "line 1: only scalar mapping keys are supported"),
-        (
-            "a: {<<: b}",
-            "line 1: yaml: map merge requires map or sequence of maps as the value",
-        ),
-    ],
-)
+@from_table("text", "message")
 def test_template_yaml_complaints(text: str, message: str) -> None:
     with pytest.raises(TemplateError) as caught:
         value(text)

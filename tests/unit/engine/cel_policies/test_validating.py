@@ -29,6 +29,7 @@ from chartkit.engine.request import Operation, Request, Run
 from chartkit.engine.why import Decision, RuleDecision
 from chartkit.errors import CompileError
 from chartkit.model import Body, Json, Location, Resource, Status, pointer_steps
+from tests.data import from_table
 from tests.unit.engine.cel_policies.policies import (
     conditions,
     deployment,
@@ -112,17 +113,7 @@ def test_audit_annotations_become_properties() -> None:
     assert failed.properties == {"name": "web", "cel.validationIndex": "0"}
 
 
-@pytest.mark.parametrize(
-    ("expression", "status", "message"),
-    [
-        (
-            "true",
-            "error",
-            "failed to load context: failed to evaluate auditAnnotation 'k': no such key: nope",
-        ),
-        ("false", "error", "error: failed to evaluate auditAnnotation 'k': no such key: nope"),
-    ],
-)
+@from_table("expression", "status", "message")
 def test_an_audit_annotation_that_fails(expression: str, status: str, message: str) -> None:
     made = [{"key": "k", "valueExpression": "object.nope + ''"}]
     assert said(validating(expression, auditAnnotations=made)) == (status, message)

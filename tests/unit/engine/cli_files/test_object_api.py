@@ -4,6 +4,7 @@ import pytest
 
 from chartkit.engine.cli_files.world import ObjectApi, PartialApi
 from chartkit.errors import LookupFailed, NoSource
+from tests.data import from_table
 
 
 def body(api_version: str, kind: str, namespace: str, name: str) -> dict[str, Any]:
@@ -54,25 +55,7 @@ def test_object_api_objects(path: str, kind: str) -> None:
     assert API.answer("GET", path)["kind"] == kind
 
 
-@pytest.mark.parametrize(
-    ("method", "path", "message"),
-    [
-        ("POST", "/api/v1/pods", "method POST not supported for fake client"),
-        ("GET", "/api/v1", "failed to parse path: api/v1"),
-        ("GET", "/version", "failed to parse path: version"),
-        ("GET", "", "failed to parse path: "),
-        ("GET", "/apis", "failed to parse path: apis"),
-        ("GET", "/api/v1/namespaces/shop/pods/x", 'resource v1/Pod/x: pods "x" not found'),
-        (
-            "GET",
-            "/apis/apps/v1/namespaces/shop/deployments/x",
-            'failed to get resource apps/v1/Deployment/x: deployments.apps "x" not found',
-        ),
-        ("GET", "/api/v1/namespaces/shop/secrets/x", 'v1/Secret/x: secrets "x" not found'),
-        ("GET", "/api/v1/namespaces/shop/policies/x", "v1/Policy/x: "),
-        ("GET", "/api/v1/namespaces/shop/ingresses/x", "v1/Ingress/x: "),
-    ],
-)
+@from_table("method", "path", "message")
 def test_what_has_no_answer(method: str, path: str, message: str) -> None:
     with pytest.raises(LookupFailed) as caught:
         API.answer(method, path)

@@ -4,6 +4,7 @@ from chartkit.engine.cli_files.user_files import read_user_info
 from chartkit.engine.request import User
 from chartkit.errors import InputError
 from chartkit.model import Json, Location
+from tests.data import from_table
 
 PLACE = Location("user.yaml", 1)
 
@@ -19,22 +20,7 @@ def test_user_info_name_who_asks() -> None:
     assert read_user_info({}, PLACE) == User()
 
 
-@pytest.mark.parametrize(
-    ("body", "message"),
-    [
-        ([], "user info must be a mapping"),
-        ({"userInfo": []}, "userInfo must be a mapping"),
-        ({"userInfo": {"username": 1}}, "userInfo.username must be a text"),
-        ({"userInfo": {"groups": "a"}}, "userInfo.groups must be a list"),
-        ({"userInfo": {"extra": []}}, None),
-        ({"userInfo": {"extra": [1]}}, "userInfo.extra must be a mapping"),
-        ({"roles": [1]}, "each of roles must be a text"),
-        ({"clusterRoles": {}}, "clusterRoles must be a list"),
-        ({"kind": "Pod", "spec": {}}, "holds no user info but a Pod"),
-        ({"username": "ann"}, "user info has no 'username' .known are apiVersion, "),
-        ({"userInfo": {"name": "ann"}}, "userInfo has no 'name' .known are username, "),
-    ],
-)
+@from_table("body", "message")
 def test_what_is_wrong(body: Json, message: str | None) -> None:
     if message is None:
         assert read_user_info(body, PLACE) == User()

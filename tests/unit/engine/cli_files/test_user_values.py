@@ -7,6 +7,7 @@ from chartkit.engine.cli_files.user_files import read_settings, read_values
 from chartkit.engine.cli_files.world import UserApi, UserGlobalContext, UserMocks
 from chartkit.errors import InputError, LookupFailed, NoSource
 from chartkit.model import Body, Json, Location
+from tests.data import from_table
 
 PLACE = Location("values.yaml", 1, 1)
 
@@ -53,20 +54,7 @@ def test_nothing_given() -> None:
     assert values.operation("p", "r") == "CREATE"
 
 
-@pytest.mark.parametrize(
-    ("body", "message"),
-    [
-        ([], "a values file must be a mapping"),
-        ({"policies": {}}, "policies must be a list"),
-        ({"policies": [{}]}, "each of policies needs a name"),
-        ({"policies": [{"name": "p", "rules": ["r"]}]}, "each of rules must be a mapping"),
-        ({"globalValues": []}, "globalValues must be a mapping"),
-        (
-            {"globalValues": {"request.operation": "delete"}},
-            'invalid request.operation value "delete", must be one of CREATE, UPDATE, DELETE, CON',
-        ),
-    ],
-)
+@from_table("body", "message")
 def test_user_values_faults(body: Json, message: str) -> None:
     with pytest.raises(InputError) as raised:
         read_values(body, PLACE)

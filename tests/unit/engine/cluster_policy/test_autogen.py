@@ -10,6 +10,7 @@ from chartkit.engine.cluster_policy.autogen import (
 )
 from chartkit.engine.cluster_policy.policy import Policy, Rule, read_policy
 from chartkit.model import Body, Resource
+from tests.data import from_table
 from tests.unit.engine.policies import policy, rule
 
 ALL = {
@@ -153,27 +154,7 @@ def test_variables_speak_of_the_template() -> None:
     assert condition["value"] == f"{{{{ request.oldObject.{inner}.spec.x }}}}"
 
 
-@pytest.mark.parametrize(
-    ("action", "made"),
-    [
-        (
-            {"validate": {"anyPattern": [{"a": 1}]}},
-            {"anyPattern": [{"spec": {"template": {"a": 1}}}]},
-        ),
-        (
-            {"validate": {"podSecurity": {"level": "baseline"}}},
-            {"podSecurity": {"level": "baseline"}},
-        ),
-        (
-            {"validate": {"foreach": [{"list": "request.object.spec.x", "deny": {}}]}},
-            {"foreach": [{"list": "request.object.spec.template.spec.x", "deny": {}}]},
-        ),
-        (
-            {"validate": {"cel": {"expressions": [{"expression": "object.spec.x"}]}}},
-            {"cel": {"expressions": [{"expression": "object.spec.template.spec.x"}]}},
-        ),
-    ],
-)
+@from_table("action", "made")
 def test_autogen_actions(action: Body, made: Body) -> None:
     assert _made(policy(rule(**action)), "Deployment").body["validate"] == made
 

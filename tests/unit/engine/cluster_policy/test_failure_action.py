@@ -2,6 +2,7 @@ import pytest
 
 from chartkit.engine.cluster_policy.handler import policy_action, rule_action
 from chartkit.model import Body
+from tests.data import from_table
 from tests.unit.engine.policies import policy, rule
 
 
@@ -27,25 +28,7 @@ def test_old_spellings() -> None:
     assert rule_action(policy(validationFailureAction="enforce"), "r", "default") == "Enforce"
 
 
-@pytest.mark.parametrize(
-    ("override", "namespace", "action"),
-    [
-        ({"action": "Enforce", "namespaces": ["prod-*"]}, "prod-eu", "Enforce"),
-        ({"action": "Enforce", "namespaces": ["prod-*"]}, "dev", "Audit"),
-        ({"action": "Enforce"}, "dev", "Enforce"),
-        ({"action": "Enforce", "namespaces": []}, "dev", "Audit"),
-        (
-            {"action": "Enforce", "namespaceSelector": {"matchLabels": {"env": "prod"}}},
-            "dev",
-            "Enforce",
-        ),
-        (
-            {"action": "Enforce", "namespaceSelector": {"matchLabels": {"env": "qa"}}},
-            "dev",
-            "Audit",
-        ),
-    ],
-)
+@from_table("override", "namespace", "action")
 def test_overrides_by_namespace(override: Body, namespace: str, action: str) -> None:
     labels = {"env": "prod"}
     wide = policy(validationFailureActionOverrides=[override])

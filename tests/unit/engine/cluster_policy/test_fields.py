@@ -8,6 +8,7 @@ from chartkit.engine.cluster_policy.compile import compile_policy
 from chartkit.engine.policies import evaluate
 from chartkit.engine.request import Operation, Request
 from chartkit.model import Body, Resource, RuleResult, Status
+from tests.data import from_table
 from tests.unit.engine import policies
 
 
@@ -114,39 +115,7 @@ _TWO = _pod(
 )
 
 
-@pytest.mark.parametrize(
-    ("key", "operator", "value", "fields"),
-    [
-        ("{{ request.object.spec.containers[].image }}", "AnyIn", ["bad"], ["1/image"]),
-        (
-            "{{ length(request.object.spec.containers[?securityContext.privileged]) }}",
-            "GreaterThan",
-            0,
-            ["1/securityContext/privileged", "1"],
-        ),
-        (
-            "{{ length(request.object.spec.containers[?livenessProbe]) }}",
-            "LessThan",
-            2,
-            ["0/livenessProbe", "1/livenessProbe"],
-        ),
-        (
-            "{{ request.object.spec.containers[?name == 'c1'].image | [0] }}",
-            "Equals",
-            "bad",
-            ["1/image", "1/name"],
-        ),
-        ("{{ images.containers.*.name }}", "AnyIn", ["bad"], ["1/image"]),
-        ("{{ request.object.spec.containers[0].tty || `false` }}", "Equals", False, ["0/tty"]),
-        ("image {{ request.object.spec.containers[1].image }}", "Equals", "image bad", ["1/image"]),
-        (
-            "{{ starts_with('{{ request.object.spec.containers[1].image }}', 'b') }}",
-            "Equals",
-            True,
-            ["1/image"],
-        ),
-    ],
-)
+@from_table("key", "operator", "value", "fields")
 def test_conditions_on_containers(key: str, operator: str, value: Any, fields: list[str]) -> None:
     found = _fields(_deny(key, operator, value), _TWO)
     expected = [f"/spec/containers/{each}" for each in fields if len(each) > 1]

@@ -9,6 +9,7 @@ from chartkit.engine.policies import evaluate
 from chartkit.engine.request import Operation
 from chartkit.errors import CompileError
 from chartkit.model import Body
+from tests.data import from_table
 from tests.unit.engine.policies import obj, policy_resource, request, rule
 
 MESSAGE = "cosign.sigstore.dev/message"
@@ -54,21 +55,7 @@ def test_nested_attestors() -> None:
     assert judge(nested) == failed(1, inner[1])
 
 
-@pytest.mark.parametrize(
-    ("body", "fault"),
-    [
-        ("x", "json: cannot unmarshal string into Go value of type v1.AttestorSet"),
-        (
-            {"count": "x"},
-            "json: cannot unmarshal string into Go struct field AttestorSet.count of type int",
-        ),
-        (
-            {"entries": [{"keys": []}]},
-            "json: cannot unmarshal array into Go struct field Attestor.entries.keys of type "
-            "v1.StaticKeyAttestor",
-        ),
-    ],
-)
+@from_table("body", "fault")
 def test_a_nested_set_that_is_none(body: Any, fault: str) -> None:
     status, message = judge(attestors({"attestor": body}))
     assert status == "error"

@@ -7,6 +7,7 @@ from chartkit.engine.cluster_policy.policy import read_match
 from chartkit.engine.kubernetes.kinds import GroupVersionKind, kind_of
 from chartkit.engine.request import Operation, Request, User
 from chartkit.model import Body, Resource
+from tests.data import from_table
 from tests.unit.engine.policies import obj
 
 POD = GroupVersionKind("", "v1", "Pod")
@@ -68,25 +69,7 @@ def test_what_the_kind_alone_decides_needs_no_object() -> None:
     assert bind_match(read_match(_pod()), None, "", other, "") is None
 
 
-@pytest.mark.parametrize(
-    ("resources", "fits"),
-    [
-        ({"name": "web-*"}, True),
-        ({"name": "db-*"}, False),
-        ({"names": ["db-*", "web-?"]}, True),
-        ({"names": []}, True),
-        ({"namespaces": ["def*"]}, True),
-        ({"namespaces": ["prod"]}, False),
-        ({"annotations": {"own": "m?"}}, True),
-        ({"annotations": {"o*": "you"}}, False),
-        ({"selector": {"matchLabels": {"app": "web"}}}, True),
-        ({"selector": {"matchLabels": {"app": "db"}}}, False),
-        ({"namespaceSelector": {"matchLabels": {"env": "dev"}}}, True),
-        ({"namespaceSelector": {"matchLabels": {"env": "prod"}}}, False),
-        ({"operations": ["CREATE"]}, True),
-        ({"operations": ["UPDATE", "DELETE"]}, False),
-    ],
-)
+@from_table("resources", "fits")
 def test_cluster_policy_match_descriptions(resources: Body, fits: bool) -> None:
     resource = obj(name="web-1", labels={"app": "web"}, annotations={"own": "me"})
     labels = {"env": "dev"}

@@ -8,7 +8,7 @@ from chartkit.engine.cluster_policy.compile import compile_policy
 from chartkit.engine.cluster_policy.unmatched import unmatched
 from chartkit.engine.kubernetes.kinds import CustomNames, scope_of
 from chartkit.model import Body
-from tests.data import tables
+from tests.data import from_table, tables
 from tests.unit.engine.policies import policy_resource, rule
 
 _TABLES = tables(__file__)
@@ -23,26 +23,7 @@ def _said(block: str = "match", **resources: Any) -> list[str]:
     return [each.message for each in unmatched(compiled.policy, SCOPES) if each.hint]
 
 
-@pytest.mark.parametrize(
-    ("kind", "said"),
-    [
-        ("apps/v1beta2/Deployment", "no API server has the kind 'apps/v1beta2/Deployment'"),
-        ("apps/v1/Pod", "no API server has the kind 'apps/v1/Pod'"),
-        ("extensions/v1beta1/Ingress", "no API server has the kind 'extensions/v1beta1/Ingress'"),
-        ("policy/v1beta1/PodDisruptionBudget", "no API server has the kind"),
-        ("app/v1/Deployment", "no API server has the kind 'app/v1/Deployment'"),
-        ("apps/Deployment", "'apps/Deployment' is the subresource 'Deployment' of the kind 'apps'"),
-        ("Pod/exec", ""),
-        ("app/v1/Goose", ""),
-        ("apps/v1/Deployment", ""),
-        ("apps/*/Deployment", ""),
-        ("v1/Pod", ""),
-        ("Pod", ""),
-        ("config.openshift.io/v1/Ingress", ""),
-        ("resource.k8s.io/v1beta1/ResourceClaim", ""),
-        ("networking.k8s.io/v1beta1/IPAddress", ""),
-    ],
-)
+@from_table("kind", "said")
 def test_kinds_in_groups_and_versions_without_them(kind: str, said: str) -> None:
     found = _said(kinds=[kind])
     assert [said in each for each in found] == ([True] if said else [])

@@ -14,6 +14,7 @@ from chartkit.engine.jmespath.expression import CrashError, InvalidTypeError, No
 from chartkit.engine.jmespath.functions import FUNCTIONS
 from chartkit.engine.jmespath.nodes import Sources, use_sources
 from chartkit.go.strconv import Int64
+from tests.data import from_table
 
 POD: dict[str, Any] = {
     "request": {
@@ -58,31 +59,7 @@ def test_expression_roots(text: str, roots: set[str]) -> None:
     assert compile_expression(text).roots == roots
 
 
-@pytest.mark.parametrize(
-    ("text", "found"),
-    [
-        ("request.object.spec.containers[].image", ["nginx", "redis"]),
-        ("request.object.spec.containers[*].ports[].port", [80]),
-        ("request.object.spec.containers[?name == 'b'].image | [0]", "redis"),
-        ('request.object.metadata.labels."a/b"', "x"),
-        ("request.object.spec.containers[-1].name", "b"),
-        ("request.object.spec.containers[::-1].name", ["b", "a"]),
-        ("request.object.spec.missing || 'none'", "none"),
-        ("request.object.spec.missing.further || 'none'", "none"),
-        ("request.object.spec.replicas.further", None),
-        ("request.missing | @", None),
-        ("request.object.spec.[replicas, missing]", [3, None]),
-        ("request.object.spec.{r: replicas, m: missing}", {"r": 3, "m": None}),
-        ("request.object.spec.replicas == `3.0`", True),
-        ("request.object.spec.replicas == `true`", False),
-        ("'a' < 'b'", None),
-        ("index == `2`", False),
-        ("!(request.object.spec.empty)", True),
-        ("!request.object", None),
-        ("`0` || 'x'", 0),
-        ("bogus(`1`)[?x]", None),
-    ],
-)
+@from_table("text", "found")
 def test_expression_search(text: str, found: Any) -> None:
     assert search(text) == found
 
@@ -267,22 +244,7 @@ def test_an_error_has_advice(text: str, wanted: str) -> None:
     assert (advice(str(error.value), text) or "").startswith(wanted)
 
 
-@pytest.mark.parametrize(
-    ("message", "wanted"),
-    [
-        (
-            "failed to resolve sum(a, b) at path /x: JMESPath query failed: incorrect number",
-            "add(a, b) adds two numbers; sum() takes one list",
-        ),
-        (
-            "failed to resolve add(a, 1) at path /x: invalid JMESPath query add(a, 1): "
-            "SyntaxError: Invalid token: tNumber",
-            "write numbers in backticks: `10`",
-        ),
-        ("failed to load context", None),
-        ("", None),
-    ],
-)
+@from_table("message", "wanted")
 def test_a_message_of_a_rule_names_the_expression(message: str, wanted: str | None) -> None:
     assert advice(message) == wanted
 

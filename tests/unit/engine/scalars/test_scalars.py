@@ -12,37 +12,14 @@ from hypothesis import strategies as st
 from chartkit.engine.scalars.cron import CronExpression, Schedule, is_standard
 from chartkit.engine.scalars.image_reference import ImageReferenceError, parse_reference
 from chartkit.engine.scalars.wildcard import compile_wildcard, has_wildcard
+from tests.data import from_table
 
 
 def _at(text: str) -> datetime:
     return datetime.fromisoformat(text).replace(tzinfo=UTC)
 
 
-@pytest.mark.parametrize(
-    ("text", "after", "expected"),
-    [
-        ("*/5 * * * *", "2030-01-01T10:02:30", "2030-01-01T10:05:00"),
-        ("*/5 * * * *", "2030-01-01T10:05:00", "2030-01-01T10:10:00"),
-        ("5/20 * * * *", "2030-01-01T10:06:00", "2030-01-01T10:25:00"),
-        ("0 9-17/4 * * *", "2030-01-01T14:00:00", "2030-01-01T17:00:00"),
-        ("30 23 31 12 *", "2030-12-31T23:30:00", "2031-12-31T23:30:00"),
-        ("0 0 * feb,MAR *", "2030-01-15T00:00:00", "2030-02-01T00:00:00"),
-        ("0 0 29 2 *", "2096-03-01T00:00:00", "2104-02-29T00:00:00"),
-        ("0 0 * * sun", "2030-01-01T00:00:00", "2030-01-06T00:00:00"),
-        ("0 0 ? * 1", "2030-01-01T00:00:00", "2030-01-07T00:00:00"),
-        ("0 0 13 * fri", "2030-01-01T00:00:00", "2030-01-04T00:00:00"),
-        ("0 0 13 * */6", "2030-01-01T00:00:00", "2030-01-05T00:00:00"),
-        ("0 0 1,,2 * *", "2030-01-01T00:00:00", "2030-01-02T00:00:00"),
-        ("@hourly", "2030-01-01T10:02:30", "2030-01-01T11:00:00"),
-        ("@daily", "2030-01-01T10:02:30", "2030-01-02T00:00:00"),
-        ("@midnight", "2030-01-01T10:02:30", "2030-01-02T00:00:00"),
-        ("*-5 ?/12 * * *", "2030-01-01T12:59:30", "2030-01-02T00:00:00"),
-        ("*/70 +5 007 * *", "2030-01-01T12:59:30", "2030-01-07T05:00:00"),
-        ("@weekly", "2030-01-01T10:02:30", "2030-01-06T00:00:00"),
-        ("@monthly", "2030-01-01T10:02:30", "2030-02-01T00:00:00"),
-        ("@yearly", "2030-01-01T10:02:30", "2031-01-01T00:00:00"),
-    ],
-)
+@from_table("text", "after", "expected")
 def test_cron_next(text: str, after: str, expected: str) -> None:
     assert Schedule.parse(text).next(_at(after)) == _at(expected)
 
@@ -56,32 +33,7 @@ def test_times_of_other_zones() -> None:
     assert Schedule.parse("0 0 * * *").next(after) == _at("2030-01-01T00:00:00")
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "",
-        "bogus",
-        "* * * *",
-        "* * * * * *",
-        "60 * * * *",
-        "* 24 * * *",
-        "* * 0 * *",
-        "* * 32 * *",
-        "* * * 13 *",
-        "* * * * 7",
-        "5-1 * * * *",
-        "*/0 * * * *",
-        "1-2-3 * * * *",
-        "1/2/3 * * * *",
-        "-1 * * * *",
-        "a * * * *",
-        "²² * * * *",
-        "100 * * * *",
-        "@every 1h",
-        " @daily",
-        "TZ=UTC * * * * *",
-    ],
-)
+@from_table("text")
 def test_cron_refused(text: str) -> None:
     with pytest.raises(ValueError, match=r"field|minute|hour|day|month|week"):
         Schedule.parse(text)
@@ -215,28 +167,7 @@ def test_what_is_no_reference_is_refused(text: str) -> None:
         parse_reference(text)
 
 
-@pytest.mark.parametrize(
-    ("pattern", "text", "matches"),
-    [
-        ("", "", True),
-        ("", "a", False),
-        ("*", "", True),
-        ("**", "a/b\nc", True),
-        ("a*b", "ab", True),
-        ("a*b", "aXbYb", True),
-        ("ab*ba", "aba", False),
-        ("*a*b*", "xxbxa", False),
-        ("a?c", "abc", True),
-        ("a?c", "ac", False),
-        ("?", "é", True),
-        ("?", "\n", True),
-        ("a*?", "a", False),
-        ("[ab]", "a", False),
-        ("[ab]*", "[ab]x", True),
-        ("a.c", "abc", False),
-        ("a.c*?", "a.cd", True),
-    ],
-)
+@from_table("pattern", "text", "matches")
 def test_wildcard_matches(pattern: str, text: str, matches: bool) -> None:
     assert compile_wildcard(pattern)(text) is matches
 

@@ -7,7 +7,7 @@ import pytest
 from chartkit.helm.kustomize.build import build
 from chartkit.helm.sandbox.process import Limits, ProgramResult, Programs
 from chartkit.model import Resource
-from tests.data import beside
+from tests.data import beside, from_table
 from tests.unit.helm.kustomize.conftest import POD, Write
 
 _TEXTS = beside(__file__)
@@ -144,25 +144,7 @@ def test_fields_of_any_type_are_a_row_or_built(tree: Write, text: str) -> None:
     assert {each.rule_id for each in rows} <= {"unread"}
 
 
-@pytest.mark.parametrize(
-    ("script", "said"),
-    [
-        ("while :; do :; done", "kustomize was stopped: it "),
-        ("yes 'a: b'", "kustomize was stopped: it "),
-        ("echo 'Error: first line' >&2; echo second >&2; exit 1", "first line"),
-        (
-            "echo \"Error: accumulating resources: accumulation err='accumulating resources from "
-            "'../b': read ./b: is a directory': recursed accumulation of path './b': accumulating "
-            "resources: accumulation err='accumulating resources from 'a.yaml': missing metadata': "
-            "must build at directory: './b/a.yaml': file is not directory\" >&2; exit 1",
-            "'./b/a.yaml': missing metadata",
-        ),
-        ("exit 1", "kustomize fails without a message"),
-        ("echo '- no object'", "is not a Kubernetes object"),
-        ("echo '['", ""),
-        ("kill -9 $$", "kustomize was stopped: it was killed"),
-    ],
-)
+@from_table("script", "said")
 def test_a_program_that_misbehaves_is_a_row(
     tree: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str, said: str
 ) -> None:

@@ -4,6 +4,7 @@ from pathlib import Path
 import pytest
 
 from chartkit.helm.kustomize.kustomization import Repository, Tree
+from tests.data import from_table
 from tests.unit.helm.kustomize.conftest import POD, Write
 
 PREFIX = "namePrefix: a-\n"
@@ -90,44 +91,7 @@ def test_circles_are_left_to_kustomize(tree: Write) -> None:
     assert _relative(found.builds) == ["a"]
 
 
-@pytest.mark.parametrize(
-    ("text", "row"),
-    [
-        (
-            "resources:\n- pod.yaml\n- https://example.com/x.yaml\n",
-            ":3:3: 'https://example.com/x.yaml' is elsewhere, and is not downloaded",
-        ),
-        (
-            "bases: ['github.com/org/repo//deploy?ref=v1']\n",
-            ":1:9: 'github.com/org/repo//deploy?ref=v1' is elsewhere",
-        ),
-        (
-            "resources: ['git@github.com:org/repo']\n",
-            ":1:13: 'git@github.com:org/repo' is else",
-        ),
-        ("components: [org/repo.git]\n", ":1:14: 'org/repo.git' is elsewhere"),
-        ("resources: [../../secret.yaml]\n", ":1:13: '../../secret.yaml' leads out of the repo"),
-        ("resources: [/etc/hosts]\n", ":1:13: '/etc/hosts' leads out of the repository"),
-        ("resources: [out.yaml]\n", ":1:13: 'out.yaml' leads out of the repository"),
-        ("patches: [{path: gone.yaml}]\n", ":1:12: there is no 'gone.yaml'"),
-        ("resources: [pipe]\n", ":1:13: 'pipe' is neither a file nor a folder"),
-        (
-            "configMapGenerator: [{name: a, files: [key=../../x.txt]}]\n",
-            ":1:40: '../../x.txt' leads out",
-        ),
-        ("helmCharts: [{name: a}]\n", ":1:14: a chart of a kustomization is not rendered"),
-        ("transformers: [exec.yaml]\n", ":1:16: the plugin 'Exec' is not run"),
-        (
-            "generators:\n- |\n  apiVersion: v1\n  kind: Inline\n",
-            ":2:3: the plugin 'Inline' is not run",
-        ),
-        ("openapi: {path: 'http://x/y'}\n", ":1:11: 'http://x/y' is elsewhere"),
-        ("resources: [pod.yaml, .]\n", ":1:23: '.' is the kustomization's own folder"),
-        ("[]\n", ": must be one mapping"),
-        ("\0\n", ": is not text"),
-        ("resources: [\n", ""),
-    ],
-)
+@from_table("text", "row")
 def test_what_is_refused_has_a_row(tree: Write, tmp_path: Path, text: str, row: str) -> None:
     (tmp_path / "secret.yaml").write_text(POD, "utf-8")
     (tmp_path / "repo" / "app").mkdir()

@@ -17,6 +17,7 @@ from chartkit.network.cluster.client import Collection, connect
 from chartkit.network.cluster.live import LiveSource, _check
 from chartkit.network.cluster.source import ClusterError, RefusedError, SourceError
 from tests.api_server import TOKEN, Refused, Request
+from tests.data import from_table
 from tests.unit.network.cluster.conftest import World
 from tests.unit.network.cluster.server import forbidden, labelled, pod
 
@@ -309,24 +310,7 @@ def test_connections_that_fail(
         assert "MIIC" not in str(raised.value)
 
 
-@pytest.mark.parametrize(
-    "path",
-    [
-        "@other.example/api",
-        "//other.example/api",
-        "https://other.example/api",
-        "/api/v1/namespaces/a/pods/b/exec?command=ls",
-        "/api/v1/namespaces/a/services/b/proxy/",
-        "/api/v1/nodes/a/%70roxy/",
-        "/api/v1//nodes/a/proxy",
-        "/apis/a.example/v1/things/a/proxy/b",
-        "/api/v1/watch/pods",
-        "/api/v1/pods?watch=true",
-        "/api/v1/pods?limit=1&watch",
-        "/api/v1/namespaces/a/../b/pods",
-        "/api/v1/pods\r\nHost: other",
-    ],
-)
+@from_table("path")
 def test_paths_that_do_more_than_to_read_here(path: str) -> None:
     if path.endswith("&watch"):
         path += "="

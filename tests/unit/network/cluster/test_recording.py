@@ -22,6 +22,7 @@ from chartkit.network.cluster.cleaning import LAST_APPLIED
 from chartkit.network.cluster.recording import INDEX, RecordedSource, recorder, services_of
 from chartkit.network.cluster.source import SourceError
 from tests.api_server import Refused, Request
+from tests.data import from_table
 from tests.e2e.command import snapshot
 from tests.unit.network.cluster.conftest import World
 from tests.unit.network.cluster.server import forbidden, labelled, namespace, pod, policy
@@ -175,21 +176,7 @@ def test_only_the_user_reads_a_recording(world: World) -> None:
     assert Path("rec").stat().st_mode & 0o077 == 0
 
 
-@pytest.mark.parametrize(
-    ("file", "text", "said"),
-    [
-        ("recording.json", "{", "recording.json: is not JSON"),
-        ("recording.json", "[]", "recording.json: must be a JSON object"),
-        ("recording.json", '{"format": 7}', "rec: is a recording of another format"),
-        (
-            "recording.json",
-            '{"format": 1, "answers": {"/apis": "../../etc/passwd"}}',
-            "recording.json: does not name a file of a recording",
-        ),
-        ("000001.json", "{}", "000001.json: is not a recorded answer"),
-        ("000001.json", None, "000001.json: no such file"),
-    ],
-)
+@from_table("file", "text", "said")
 def test_a_recording_that_is_broken(world: World, file: str, text: str | None, said: str) -> None:
     named = world.policies(labelled())
     world.scan("--cluster", "--record", "rec", *named)

@@ -14,6 +14,7 @@ from chartkit.model import Body
 from chartkit.network.registry.credentials import Login, find_login, read_pull_secret
 from chartkit.network.registry.images import Registries
 from chartkit.network.registry.settings import Limits, RegistryError, Settings
+from tests.data import from_table
 from tests.unit.network.registry.registry_server import Registry, basic, digest_of, serving
 
 PASSWORD = "battery staple"
@@ -140,23 +141,7 @@ def test_a_policys_secret_comes_before_the_user(registry: Registry, docker_confi
     assert OTHER not in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    ("key", "covers"),
-    [
-        ("ghcr.io", True),
-        ("https://ghcr.io", True),
-        ("https://ghcr.io/v2/", True),
-        ("ghcr.io/team", True),
-        ("ghcr.io/te", True),
-        ("ghcr.io/other", False),
-        ("*.io", True),
-        ("gh?r.io", False),
-        ("*", False),
-        ("*.ghcr.io", False),
-        ("ghcr.io:443", False),
-        ("https://[", False),
-    ],
-)
+@from_table("key", "covers")
 def test_the_entries_of_a_secret(key: str, covers: bool) -> None:
     secret = read_pull_secret(_secret({key: _auth()}))
     assert secret is not None

@@ -21,6 +21,7 @@ from chartkit.errors import InputError, LookupFailed
 from chartkit.network.http.connections import read_hosts
 from chartkit.network.http.urls import HostPort
 from chartkit.network.services import Limits, Services
+from tests.data import from_table
 from tests.loopback import at_length
 from tests.self_signed import self_signed
 from tests.unit.network.services.service import (
@@ -408,34 +409,7 @@ def test_service_hosts_another_in_its_place() -> None:
     assert found.reached_at(443) == HostPort("localhost", 443)
 
 
-@pytest.mark.parametrize(
-    ("named", "said"),
-    [
-        ("*", "wildcards are not allowed"),
-        ("*.example.com", "wildcards are not allowed"),
-        ("", "names no host"),
-        ("http://example.com", "names no host"),
-        ("example.com/path", "names no host"),
-        ("example.com:99999", "names no host"),
-        ("user@example.com", "names no host"),
-        ("example.com=", "names no host"),
-        ("[nonsense]", "names no host"),
-        ("[:]", "names no host"),
-        (".", "names no host"),
-        ("a b", "names no host"),
-        ("a\n", "names no host"),
-        ("169.254.169.254", "does not connect to link-local addresses"),
-        ("169.254.1.1:8080", "does not connect to link-local addresses"),
-        ("[fe80::1]", "does not connect to link-local addresses"),
-        ("[::ffff:169.254.169.254]", "does not connect to link-local addresses"),
-        ("[64:ff9b::a9fe:a9fe]", "does not connect to link-local addresses"),
-        ("[2002:a9fe:a9fe::1]", "does not connect to link-local addresses"),
-        ("100.100.100.200", "does not connect to link-local addresses"),
-        ("0.0.0.0", "does not connect to link-local addresses"),
-        ("metadata.google.internal", "does not connect to link-local addresses"),
-        ("example.com=169.254.169.254", "does not connect to link-local addresses"),
-    ],
-)
+@from_table("named", "said")
 def test_service_hosts_refused(named: str, said: str) -> None:
     with pytest.raises(InputError, match=said):
         read_hosts([named])

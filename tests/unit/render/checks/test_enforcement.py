@@ -6,7 +6,7 @@ import pytest
 
 from chartkit.project.project import read_project
 from chartkit.render.pipeline import RenderOptions, render_project
-from tests.data import beside
+from tests.data import beside, from_table
 from tests.unit.render.test_pipeline import PROFILE, rows
 from tests.unit.render.test_shipped_exceptions import LEGACY
 
@@ -29,52 +29,7 @@ def said(
     return [each.message for each in (*rows(done, "enforcement"), *rows(done, "exceptions"))]
 
 
-@pytest.mark.parametrize(
-    ("setting", "expected"),
-    [
-        pytest.param(
-            "policies: {disallow-host-path: {action: Audit}}",
-            "1 policy only reports (Audit), where qa says Enforce: disallow-host-path",
-            id="action",
-        ),
-        pytest.param(
-            "actions: [{namespaces: [old], action: Audit}]",
-            "policies only report (Audit) in namespaces old",
-            id="override",
-        ),
-        pytest.param(
-            "policies: {disallow-host-path: {actions: [{namespaces: [old], action: Audit}]}}",
-            "disallow-host-path only reports (Audit) in namespaces old",
-            id="override of a policy",
-        ),
-        pytest.param(
-            "exclude: [{namespaces: [kube-system], reason: the cluster's own}]",
-            "all policies leave out namespaces kube-system (the cluster's own)",
-            id="exclusion",
-        ),
-        pytest.param(
-            "policies: {disallow-host-path: {exclude: [{namespaces: [a]}]}}",
-            "1 policy has exclusions: disallow-host-path",
-            id="exclusion of a policy",
-        ),
-        pytest.param(
-            "policyType: ValidatingAdmissionPolicy",
-            "3 policies are the API server's own: no background scan judges the objects that are "
-            "there, and no exception applies",
-            id="form",
-        ),
-        pytest.param(
-            "parameters: {podSecurityVersion: v1.24}",
-            "the Pod Security Standards are those of v1.24, older than the cluster",
-            id="version",
-        ),
-        pytest.param(
-            "policies: {disallow-host-path: {enabled: false}}",
-            "1 policy is switched off: disallow-host-path",
-            id="switched off",
-        ),
-    ],
-)
+@from_table("setting", "expected")
 def test_each_way_has_a_row(tmp_path: Path, setting: str, expected: str) -> None:
     assert expected in said(tmp_path, setting)
 

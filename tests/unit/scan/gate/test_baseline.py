@@ -19,6 +19,7 @@ from chartkit.scan.gate.baseline import (
     read_baseline,
 )
 from chartkit.scan.gate.violation import Violation
+from tests.data import from_table
 
 TODAY = date(2027, 1, 31)
 FILE = Path("baseline.yaml")
@@ -190,23 +191,7 @@ def test_any_entries_survive_the_text(entries: list[KnownViolation], order: rand
     assert [_without_index(each) for each in again] == [_without_index(e) for e in shuffled]
 
 
-@pytest.mark.parametrize(
-    ("before", "after", "message"),
-    [
-        ("policy: limits", "polcy: limits", "did you mean 'policy'"),
-        ("until: 2027-01-31", "until: soon", ":14:"),
-        ("until: 2027-01-31", "until: 2027-02-30", "is not a day"),
-        ("kind: Baseline", "kind: Base", ":3:"),
-        ("object: v1/Pod/shop/cart", "object: [v1]", "text"),
-        ("    until: 2027-01-31", "    count: 0", ":14:"),
-        (
-            "  # The node agent.",
-            "  - {policy: limits, object: v1/Pod/shop/cart, "
-            "field: 'spec.containers[name=app].resources'}",
-            "is here twice",
-        ),
-    ],
-)
+@from_table("before", "after", "message")
 def test_mistakes_are_errors_with_their_place(before: str, after: str, message: str) -> None:
     with pytest.raises(InputError) as caught:
         parsed(TEXT.replace(before, after))

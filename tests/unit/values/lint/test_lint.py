@@ -14,7 +14,7 @@ from chartkit.values.lint import ChartValues, Stage, lint, rules
 from chartkit.values.lint.files import check_files, defaults, fix_values
 from chartkit.values.lint.rule import Rule, no_moves
 from chartkit.values.lint.rules import RULES
-from tests.data import tables
+from tests.data import from_table, tables
 
 _TABLES = tables(__file__)
 
@@ -203,35 +203,7 @@ def test_ck005_any_object_of_an_api_that_is_not_there() -> None:
     assert lint(looked_at, Stage.VALUES) == []
 
 
-@pytest.mark.parametrize(
-    ("text", "expected", "ids"),
-    [
-        (
-            "# top\npolicyExceptions: # why\n  enabled: true\nx: 1 # last\n",
-            "# top\nx: 1 # last\nfeatures:\n  policyExceptions: # why\n    enabled: true\n",
-            ["CK007"],
-        ),
-        (
-            "features: {logging: {format: json}}\nadmissionController: {logging: {format: text}}\n",
-            None,
-            [],
-        ),
-        (
-            "admissionController:\n  logging: {format: json}\n  replicas: 3\n",
-            "admissionController:\n  replicas: 3\nfeatures:\n  logging: {format: json}\n",
-            ["CK007"],
-        ),
-        (
-            "config:\n  webhooks:\n  - objectSelector:\n      matchLabels: {a: b}  # why\n",
-            "config:\n  webhooks:\n    objectSelector:\n      matchLabels: {a: b}  # why\n",
-            ["CK008"],
-        ),
-        ("config:\n  webhooks:\n  - a: 1\n  - b: 2\n", None, []),
-        ("config:\n  webhooks: []\n", None, []),
-        ("", None, []),
-        ("- a list\n", None, []),
-    ],
-)
+@from_table("text", "expected", "ids")
 def test_fixes(text: str, expected: str | None, ids: list[str]) -> None:
     fixed, done = fix_values(text, "x.yaml", defaults(None))
     assert done == ids

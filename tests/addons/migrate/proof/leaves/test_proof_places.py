@@ -11,6 +11,7 @@ from chartkit.engine.cel_policies.policy import read_cel_policy
 from chartkit.engine.cluster_policy.policy import read_policy
 from chartkit.errors import InputError
 from tests.addons.migrate.proof.policies import legacy, validating
+from tests.data import from_table
 
 _CONDITION = """
       validate:
@@ -30,23 +31,7 @@ def _values(leaves: list[Leaf]) -> dict[str, list[object]]:
     return found
 
 
-@pytest.mark.parametrize(
-    ("key", "value"),
-    [
-        ("request.object.spec.hostname || ''", "a"),
-        ("request.object.spec.containers[].image | [0]", "a"),
-        ("length(request.object.spec.containers[?name=='main'])", "1"),
-        ("request.operation", "DELETE"),
-        ("request.userInfo.username", "jane"),
-        ("serviceAccountName", "builder"),
-        ("serviceAccountNamespace", "builds"),
-        ("request.namespace", "prod"),
-        ("images.containers.app.tag", "v1"),
-        ("length(request.object.spec.volumes[] || `[]`)", "2"),
-        ("contains(keys(request.object.metadata.labels || `{}`), 'team')", "true"),
-        ("request.object.spec.priority || `0`", "7"),
-    ],
-)
+@from_table("key", "value")
 def test_what_the_old_form_alone_looks_at_is_found(key: str, value: str) -> None:
     rule = _CONDITION.replace("KEY", key).replace("VALUE", value)
     options = ProofOptions(budget=30, most_requests=1_000, stops_early=True)
@@ -66,32 +51,7 @@ def test_a_path_of_a_patch_in_a_loop() -> None:
     assert "object.spec.containers[].tty" in _values(list(legacy_leaves(read_policy(legacy(rule)))))
 
 
-@pytest.mark.parametrize(
-    ("expression", "place", "literal"),
-    [
-        ("object.spec.?replicas.orValue(1) > 3", "object.spec.replicas", 4),
-        ("object.spec.containers.all(c, c.image != 'a')", "object.spec.containers[].image", "a"),
-        (
-            "(object.spec.containers + object.spec.?initContainers.orValue([])).all(c, "
-            "c.name.startsWith('x-'))",
-            "object.spec.initContainers[].name",
-            "x-x",
-        ),
-        (
-            "object.metadata.?labels[?'team'].orValue('') == 'core'",
-            "object.metadata.labels.team",
-            "core",
-        ),
-        ("request.userInfo.groups.exists(g, g == 'wheel')", "userInfo.groups[]", "wheel"),
-        ("request.operation in ['DELETE']", "operation", "DELETE"),
-        (
-            "namespaceObject.metadata.labels['env'] == 'prod'",
-            "namespaceLabels.env",
-            "prod",
-        ),
-        ("has(oldObject.spec.nodeName)", "oldObject.spec.nodeName", None),
-    ],
-)
+@from_table("expression", "place", "literal")
 def test_cel(expression: str, place: str, literal: object) -> None:
     found = _values(list(cel_leaves(read_cel_policy(validating(expression)))))
     assert place in found

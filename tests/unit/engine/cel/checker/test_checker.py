@@ -6,72 +6,11 @@ from chartkit.engine.cel import types
 from chartkit.engine.cel.checker import OutputTypeError, check, undefined_fields
 from chartkit.engine.cel.errors import CelCompileError
 from chartkit.engine.cel.parser.entry import parse
+from tests.data import from_table
 from tests.unit.engine.cel.checker.environments import LENIENT, STRICT, complaints, output
 
 
-@pytest.mark.parametrize(
-    ("source", "expected"),
-    [
-        ("1 + 2", "int"),
-        ("object.a.b[0]", "dyn"),
-        ("has(object.a.b)", "bool"),
-        ("object.?a", "optional_type(dyn)"),
-        ("object.?a.b", "optional_type(dyn)"),
-        ("pod.name", "string"),
-        ("pod.?name", "optional_type(string)"),
-        ("pod.owner.owner.labels.app", "string"),
-        ("has(pod.labels.app)", "bool"),
-        ("pod.weight", "wrapper(int)"),
-        ("pod.weight == null", "bool"),
-        ("pod.weight + 1", "int"),
-        ("pod.since + null", "google.protobuf.Timestamp"),
-        ("pod.since - pod.since", "google.protobuf.Duration"),
-        ("[]", "list(dyn)"),
-        ("{}", "map(dyn, dyn)"),
-        ("[[], [1]]", "list(list(int))"),
-        ("[] + [1]", "list(int)"),
-        ("[1].map(x, [x])", "list(list(int))"),
-        ("[1].map(x, {'a': x})", "list(map(string, int))"),
-        ("{'a': 1}.map(k, k)", "list(string)"),
-        ("object.map(x, x)", "list(dyn)"),
-        ("[].map(x, x.y.z)", "list(dyn)"),
-        ("{'a': 1u}.transformMap(k, v, v)", "map(string, uint)"),
-        ("['a'].transformList(i, v, i)", "list(int)"),
-        ("[1].exists(i, v, v == i)", "bool"),
-        ("true ? 1 : object.a", "dyn"),
-        ("true ? [] : [1]", "list(int)"),
-        ("1 in [1]", "bool"),
-        ("'a' in {}", "bool"),
-        ("{'a': {'b': 1}}['a'].b", "int"),
-        ("optional.none()", "optional_type(dyn)"),
-        ("optional.of(1)", "optional_type(int)"),
-        ("[optional.of(1), optional.none()]", "list(optional_type(int))"),
-        ("[?optional.of(1), 2]", "list(int)"),
-        ("{'a': 1, ?'b': optional.of(2)}", "map(string, int)"),
-        ("optional.of(pod).labels", "optional_type(map(string, string))"),
-        ("result.kind", "google.protobuf.Any"),
-        ("type(1)", "type(int)"),
-        ("type(1) == int", "bool"),
-        ("list", "type(list(dyn))"),
-        ("net.IP", "type(net.IP)"),
-        ("math.abs(1)", "int"),
-        ("[1].map(math, math.abs(1))", "list(int)"),
-        ("net.zone", "string"),
-        (".net.zone", "string"),
-        ("net.zones", "dyn"),
-        ("[{'zone': 1}].map(net, net.zone)", "list(int)"),
-        ("[{'zone': 1}].map(net, .net.zone)", "list(string)"),
-        ("['a'].map(object, .object.a)", "list(dyn)"),
-        ("Pod{name: 'a', ports: [1]}", "Pod"),
-        ("Pod{?name: optional.of('a')}", "Pod"),
-        ("Pod{weight: null, labels: {}}", "Pod"),
-        ("Object{spec: Object.spec{replicas: 1}}", "Object"),
-        ("Object.spec.template{}", "Object.spec.template"),
-        ("google.protobuf.Int64Value{value: 1}", "wrapper(int)"),
-        ("[[1]].flatten().flatten()", "int"),
-        (".size('a')", "int"),
-    ],
-)
+@from_table("source", "expected")
 def test_checker_types(source: str, expected: str) -> None:
     assert output(source) == expected
 

@@ -5,32 +5,13 @@ import pytest
 from chartkit.engine.cel.checker import check
 from chartkit.engine.cel.errors import CelCompileError
 from chartkit.engine.cel.parser.entry import parse
+from tests.data import from_table
 from tests.unit.engine.cel.checker.environments import LENIENT, STRICT, complaints
 
 _BREAKS = "an optional member of type dyn, at which cel-go breaks off"
 
 
-@pytest.mark.parametrize(
-    ("source", "expected"),
-    [
-        ("duration('1h')", {}),
-        ("duration('x')", {10: "invalid duration argument"}),
-        ("duration(object.a)", {}),
-        ("timestamp('2024-01-01')", {11: "invalid timestamp argument"}),
-        ("timestamp(0)", {}),
-        (".timestamp('2024-01-01')", {12: "invalid timestamp argument"}),
-        ("timestamp(null)", {11: "invalid timestamp argument"}),
-        ("timestamp(253402300800)", {11: "invalid timestamp argument"}),
-        ("'a'.matches('[')", {13: "invalid matches argument"}),
-        ("'a'.matches('a+')", {}),
-        ("matches('[', 'a')", {9: "invalid matches argument"}),
-        ("matches('a', '[')", {}),
-        (
-            "object.all(x, duration('x') == duration('y'))",
-            {24: "invalid duration argument", 41: "invalid duration argument"},
-        ),
-    ],
-)
+@from_table("source", "expected")
 def test_validators_arguments(source: str, expected: dict[int, str]) -> None:
     assert complaints(source) == expected
     assert complaints(source, LENIENT) == {}

@@ -7,6 +7,7 @@ from chartkit.engine.cel.declarations import Library, Options, Variable, environ
 from chartkit.engine.cel.library.standard import LIBRARY
 from chartkit.engine.cel.library.standard.macros import MACROS
 from chartkit.engine.cel.types import DYN
+from tests.data import from_table
 
 LIBRARIES = (LIBRARY, Library("macros", macros=MACROS))
 NAMES = {name: Variable(DYN) for name in ("object", "x", "a.b")}
@@ -29,60 +30,12 @@ def error(source: str, **variables: object) -> str:
     return str(failure.value)
 
 
-@pytest.mark.parametrize(
-    ("source", "expected"),
-    [
-        ("object.m.k.deep", 1),
-        ("object.m['k'].deep + object.a[0]", 2),
-        ("has(object.m.k) && !has(object.m.x)", True),
-        ("has(object.s.x) || has(object.n.x)", False),
-        ("object.a.map(x, x * 2)", [2, 4, 6]),
-        ("object.a.map(x, x > 1, x * 2)", [4, 6]),
-        ("object.a.filter(x, x > 1)", [2, 3]),
-        ("object.a.exists_one(x, x == 2)", True),
-        ("object.m.all(key, key == 'k')", True),
-        ("object.a.exists(x, x / (x - 1) > 1)", True),
-        ("object.a.map(x, object.a.filter(y, y < x).size())", [0, 1, 2]),
-        ("object.a.filter(x, [x].map(x, x + 1)[0] > 2)", [2, 3]),
-        ("object.x > 1 || true", True),
-        ("object.x > 1 && false", False),
-        ("object.f == 1.5 ? 'yes' : 'no'", "yes"),
-        ("(true ? object : object.m).s", "text"),
-        ("object.s in ['text', 'b'] && !('c' in object.m)", True),
-        ("2 in object.a && dyn(2.0) in object.a", True),
-        ("{object.s: 2}", {"text": 2}),
-        ("type(object.f) == double", True),
-        ("[1, 2, 3][dyn(1.0)]", 2),
-    ],
-)
+@from_table("source", "expected")
 def test_program_value(source: str, expected: object) -> None:
     assert value(source) == expected
 
 
-@pytest.mark.parametrize(
-    ("source", "message"),
-    [
-        ("object.x", "no such key: x"),
-        ("object.a[3]", "index out of bounds: 3"),
-        ("object.a[-1]", "index out of bounds: -1"),
-        ("object.a.b", "unsupported index type 'string' in list"),
-        ("has(object.a.b)", "unsupported index type 'string' in list"),
-        ("x", "no such attribute(s): x"),
-        ("object.s + 1", "no such overload"),
-        ("object.n + 1", "no such overload: _+_"),
-        ("int(object.n)", "no such overload: int(null_type)"),
-        ("size(object.f)", "no such overload: size"),
-        ("object.s ? 1 : 2", "no such overload"),
-        ("object.s && true", "no such overload"),
-        ("object.s || false", "no such overload"),
-        ("object.f.all(x, true)", "got 'types.Double', expected iterable type"),
-        ("object.a.all(x, x / (x - 1) > 0 )", "division by zero"),
-        ("object[object.n]", "invalid qualifier type: types.Null"),
-        ("1 / 0 == 1 || object.x == 1", "division by zero"),
-        ("object.a.map(x, x / (x - 2))", "division by zero"),
-        ("9223372036854775807 + object.a[0]", "integer overflow"),
-    ],
-)
+@from_table("source", "message")
 def test_program_error(source: str, message: str) -> None:
     assert error(source) == message
 

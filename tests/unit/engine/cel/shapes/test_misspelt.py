@@ -6,6 +6,7 @@ from chartkit.engine.cel import compile_expression
 from chartkit.engine.cel.environments import ENVIRONMENTS, declaring
 from chartkit.engine.cel.shapes import KindIssues, meant_kind, misspelt
 from chartkit.engine.kubernetes.kinds import GroupVersionKind
+from tests.data import from_table
 
 POD = GroupVersionKind("", "v1", "Pod")
 DEPLOYMENT = GroupVersionKind("apps", "v1", "Deployment")
@@ -16,24 +17,7 @@ def _found(expression: str, *kinds: GroupVersionKind) -> tuple[KindIssues, ...]:
     return misspelt(compile_expression(expression, _ENVIRONMENT), kinds)
 
 
-@pytest.mark.parametrize(
-    ("expression", "field", "hint"),
-    [
-        ("object.spec.replica > 1", "replica", "did you mean 'replicas'?"),
-        ("has(oldObject.metdata.name)", "metdata", "did you mean 'metadata'?"),
-        ("object.spec.?zzz.orValue(1) == 1", "zzz", None),
-        (
-            "object.spec.template.spec.containers.all(c, has(c.securityContex.runAsUser))",
-            "securityContex",
-            "did you mean 'securityContext'?",
-        ),
-        (
-            "object.spec.template.spec.volumes.exists(i, v, v.hostPath.pth == '/')",
-            "pth",
-            "did you mean 'path'?",
-        ),
-    ],
-)
+@from_table("expression", "field", "hint")
 def test_misspelt_fields(expression: str, field: str, hint: str | None) -> None:
     [found] = _found(expression, DEPLOYMENT)
     [diagnostic] = found.diagnostics()

@@ -7,6 +7,7 @@ import pytest
 from chartkit.engine.cel import ENVIRONMENTS
 from chartkit.engine.cel.parser.entry import parse
 from chartkit.engine.cel.syntax import format_expression, read
+from tests.data import from_table
 from tests.unit.engine.cel.outlines import outline
 
 VPOL = ENVIRONMENTS["vpol"]
@@ -18,30 +19,7 @@ def _formatted(source: str, width: float = 40) -> str:
     return text
 
 
-@pytest.mark.parametrize(
-    ("source", "text"),
-    [
-        ("((1+2))*3", "(1 + 2) * 3"),
-        ("1-(2-3)", "1 - (2 - 3)"),
-        ("a&&(b&&c)", "a && (b && c)"),
-        ("((a&&b)&&c)&&d", "(a && b && c) && d"),
-        ("a?b:(c?d:e)", "a ? b : c ? d : e"),
-        ("(a?b:c)?d:e", "(a ? b : c) ? d : e"),
-        ("!(!a)", "!(!a)"),
-        ("!!a", "a"),
-        ("-(1)", "-(1)"),
-        ("- - 1", "1"),
-        ("(-a).b", "(-a).b"),
-        ("!(a in b)", "!(a in b)"),
-        ("a.?b[?0].`c d`.`in`.namespace", "a.?b[?0].`c d`.`in`.namespace"),
-        ("[?a,b,]", "[?a, b]"),
-        ("{?a:b,'c':1u}", "{?a: b, 'c': 1u}"),
-        ("Object{metadata:1,?`b c`:2}", "Object{metadata: 1, ?`b c`: 2}"),
-        ("0x1F+.5+1e100", "31 + 0.5 + 1e+100"),
-        ("has(a.b)&&a.all(i,x,x>0)", "has(a.b) && a.all(i, x, x > 0)"),
-        ("size( a )==cel.bind(x,a,x).b", "size(a) == cel.bind(x, a, x).b"),
-    ],
-)
+@from_table("source", "text")
 def test_one_line(source: str, text: str) -> None:
     assert _formatted(source) == text
     before, after = (outline(parse(each, VPOL).root, places=False) for each in (source, text))

@@ -6,6 +6,7 @@ import pytest
 
 from chartkit.engine.cluster_policy.mutate.json_patch import compile_json_patch, patch_problem
 from chartkit.engine.json_patch import PatchError
+from tests.data import from_table
 
 BODY: dict[str, Any] = {"kind": "W", "spec": {"a": "1", "l": ["x", "y"], "n": None}}
 
@@ -49,56 +50,7 @@ def test_whole_documents_can_be_replaced() -> None:
     assert compile_json_patch(patch)(BODY) == {"kind": "X"}
 
 
-@pytest.mark.parametrize(
-    ("operation", "message"),
-    [
-        (
-            {"op": "replace", "path": "/spec/x", "value": 1},
-            "replace operation does not apply: doc is missing key: /spec/x: missing value",
-        ),
-        (
-            {"op": "add", "path": "/spec/l/9", "value": 1},
-            "error in add for path: '/spec/l/9': Unable to access invalid index: 9: "
-            "invalid index referenced",
-        ),
-        (
-            {"op": "add", "path": "/spec/l/x", "value": 1},
-            "error in add for path: '/spec/l/x': value was not a proper array index: 'x': "
-            'strconv.Atoi: parsing "x": invalid syntax',
-        ),
-        (
-            {"op": "move", "from": "/spec/x", "path": "/spec/y"},
-            "error in move for path: 'x': unable to get nonexistent key: x: missing value",
-        ),
-        (
-            {"op": "copy", "from": "/x/y", "path": "/spec/y"},
-            'copy operation does not apply: doc is missing from path: "/x/y": missing value',
-        ),
-        (
-            {"op": "test", "path": "/spec/a", "value": "2"},
-            "testing value /spec/a failed: test failed",
-        ),
-        (
-            {"op": "add", "path": "/spec/a/b", "value": 1},
-            "invalid state detected",
-        ),
-        (
-            {"op": "zap", "path": "/spec"},
-            'failed to decode patches: invalid operation {"op":"zap","path":"/spec"}: '
-            "unsupported operation",
-        ),
-        (
-            {"op": "copy", "path": "/spec"},
-            'failed to decode patches: invalid operation {"op":"copy","path":"/spec"}: '
-            "failed to decode 'from': operation, missing from field: missing value",
-        ),
-        (
-            "text",
-            "failed to decode patches: json: cannot unmarshal string into Go value of type "
-            "jsonpatch.Operation",
-        ),
-    ],
-)
+@from_table("operation", "message")
 def test_patch_text_errors(operation: Any, message: str) -> None:
     assert _error(operation) == message
 

@@ -12,6 +12,7 @@ from chartkit.engine.ports.services import Cluster
 from chartkit.engine.ports.world import World
 from chartkit.engine.request import Operation, Request
 from chartkit.model import Body, Resource, RuleResult, Status
+from tests.data import from_table
 from tests.unit.engine.policies import policy_resource
 
 WIDGET: Body = {
@@ -243,30 +244,7 @@ def test_targets_have_preconditions_of_their_own() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("mutate", "text"),
-    [
-        (
-            {"patchStrategicMerge": {"metadata": {"labels": {"a": "b"}}}},
-            "failed to unmarshal patched resource: Object 'Kind' is missing in "
-            '\'{"metadata":{"labels":{"a":"b"}}}\'',
-        ),
-        (
-            {"patchesJson6902": '[{"op": "remove", "path": "/metadata/labels/a"}]'},
-            "failed to patch resource: json: error calling MarshalJSON for type "
-            "*jsonpatch.partialDoc: invalid value, expected object",
-        ),
-        (
-            {"patchesJson6902": '[{"op": "add", "path": "/a", "value": "b"}]'},
-            "failed to patch resource: error in add for path: '/a': invalid value, expected object",
-        ),
-        (
-            {"patchesJson6902": '[{"op": "add", "path": "/a/b", "value": "c"}]'},
-            "failed to patch resource: add operation does not apply: doc is missing path: "
-            '"/a/b": missing value',
-        ),
-    ],
-)
+@from_table("mutate", "text")
 def test_a_deletion_has_no_object_to_change(mutate: Body, text: str) -> None:
     compiled = compile_policy(policy_resource(_rule(mutate)))
     request = Request(Resource(WIDGET), operation=Operation.DELETE)

@@ -6,6 +6,7 @@ from chartkit.engine.cluster_policy.pattern import MismatchKind, Pattern, compil
 from chartkit.engine.cluster_policy.pattern.build import Spot
 from chartkit.engine.cluster_policy.pattern.match import _compile, variants_of
 from chartkit.model import Body, Json
+from tests.data import from_table
 
 
 def _labels(labels: Json, **beside: Json) -> Body:
@@ -33,22 +34,7 @@ def test_nothing_to_replace(pattern: Body) -> None:
     assert variants_of(pattern, Spot(_compile)) is None
 
 
-@pytest.mark.parametrize(
-    ("pattern", "labels", "path"),
-    [
-        ({"app*": "v"}, {"application": "v"}, None),
-        ({"app*": "v"}, {"application": "w"}, "/metadata/labels/application/"),
-        ({"app*": "v"}, {"other": "v"}, "/metadata/labels/app*/"),
-        ({"app*": "v"}, {}, "/metadata/labels/app*/"),
-        ({"app*": "v"}, {"app": 1, "apple": "v"}, None),
-        ({"te?m": "?*"}, {"team": "x"}, None),
-        ({"=(a*)": "v"}, {"b": "w"}, None),
-        ({"=(a*)": "v"}, {"ab": "w"}, "/metadata/labels/ab/"),
-        ({"X(a*)": "null"}, {"ab": "w"}, "/metadata/labels/ab/"),
-        ({"X(a*)": "null"}, {"b": "w"}, None),
-        ({"a": 1}, {"a": "2"}, None),
-    ],
-)
+@from_table("pattern", "labels", "path")
 def test_labels_replaced(pattern: Body, labels: Body, path: str | None) -> None:
     assert _path(compile_pattern(_labels(pattern)), _labels(labels)) == path
 

@@ -4,6 +4,7 @@ import pytest
 
 from chartkit.engine.cluster_policy.pattern import Mismatch, MismatchKind, compile_pattern
 from chartkit.model import Json
+from tests.data import from_table
 
 
 def _check(pattern: Json, value: Json) -> Mismatch | None:
@@ -16,30 +17,7 @@ def _failed(pattern: Json, value: Json) -> Mismatch:
     return mismatch
 
 
-@pytest.mark.parametrize(
-    ("pattern", "value", "path"),
-    [
-        ([{"b": 1}], [], None),
-        ([{"b": 1}], [{"b": 1}, {"b": 1}], None),
-        ([{"b": 1}], [{"b": 1}, {"b": 2}], "/a/1/b/"),
-        ([{"b": 1}], [{"b": 1}, "x"], "/a/1/"),
-        ([{"b": 1}, {"c": 1}], [{"b": 1}], None),
-        (["x"], ["x", "x"], None),
-        (["x", "y"], ["y"], "/a/"),
-        (["x"], [], None),
-        ([">5"], [6, 7], None),
-        ([["x"], ["y"]], [["x"], ["y"], ["z"]], None),
-        ([["x"], ["y"]], [["x"], ["z"]], "/a/1/"),
-        ([["x"], {"b": 1}], [["x"], {"b": 2}], "/a/1/b/"),
-        ([], [], "/a/"),
-        ([{"b": 1}], {"b": 1}, "/a/"),
-        ("x", ["x", "x"], None),
-        ("x", ["x", "y"], "/a/"),
-        (">abc", [], None),
-        (None, [], None),
-        ("x", [["x"]], "/a/"),
-    ],
-)
+@from_table("pattern", "value", "path")
 def test_list(pattern: Json, value: Json, path: str | None) -> None:
     mismatch = _check(pattern, value)
     assert (mismatch.path if mismatch else None) == path

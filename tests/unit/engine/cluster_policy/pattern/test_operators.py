@@ -5,35 +5,10 @@ import pytest
 from chartkit.engine.cluster_policy.pattern.scalar import compile_operation, literal, text_of
 from chartkit.go.strconv import Int64
 from chartkit.model import Json
+from tests.data import from_table
 
 
-@pytest.mark.parametrize(
-    ("operation", "holds", "fails"),
-    [
-        (">1", [2, "2", "1001m", "1.5"], [1, 0, None, "abc", True, {}, []]),
-        (">=1", [1, "1", 5], [0, None, "x"]),
-        ("<5", [4, None, "4"], [5, "abc", True]),
-        ("<=1Gi", ["1024Mi", None, 0], ["1025Mi", "abc"]),
-        ("!1", [2, None, "abc"], [1, "1", "1000m"]),
-        ("!abc", ["ab", 1, True], ["abc", None, {}]),
-        ("!a*", ["b", 1], ["abc", None]),
-        ("1-5", [1, 5, "3", "5000m"], [0, 6, "abc", None]),
-        ("-5--1", [-5, -1], [0, None]),
-        ("1!-5", [0, 6, None], [1, 5, "abc"]),
-        ("!1-5", ["abc", 3], ["1-5", None]),
-        ("1 - 5", ["1 - 5"], [3]),
-        ("==3", ["==3"], [3]),
-        ("!=3", [3], ["=3"]),
-        (">=1m", ["60s", "1h", 60], ["30s", "abc"]),
-        ("1h", ["60m", "1h0m0s"], [3600, "1"]),
-        ("0s", ["0s", None], [0]),
-        ("100m-1000m", ["5h", "1"], ["20h", "2"]),
-        (">", [">"], [2, "a"]),
-        ("a*", ["a", "abc"], ["b", 1, None]),
-        ("?", ["1"], [1, None, ""]),
-        ("true", [True, "true"], [1, False]),
-    ],
-)
+@from_table("operation", "holds", "fails")
 def test_operators_operation(operation: str, holds: list[Json], fails: list[Json]) -> None:
     check = compile_operation(operation)
     assert [value for value in holds if not check(value)] == []

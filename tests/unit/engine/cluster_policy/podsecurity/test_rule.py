@@ -11,6 +11,7 @@ from chartkit.engine.policies import evaluate
 from chartkit.engine.request import Operation, Request
 from chartkit.errors import CompileError
 from chartkit.model import Body, Resource, RuleResult
+from tests.data import from_table
 from tests.unit.engine.policies import policy_resource, request, rule
 
 SPEC: Body = {
@@ -96,19 +97,7 @@ def test_an_annotation_is_named_as_that_of_a_template() -> None:
     assert f"[spec.template.metadata.annotations[{key}] is forbidden" in result.message
 
 
-@pytest.mark.parametrize(
-    ("spec", "message"),
-    [
-        (
-            {"hostPID": "yes"},
-            "json: cannot unmarshal string into Go struct field PodSpec.spec.hostPID of type bool",
-        ),
-        (
-            "x",
-            "json: cannot unmarshal string into Go struct field Pod.spec of type v1.PodSpec",
-        ),
-    ],
-)
+@from_table("spec", "message")
 def test_wrong_types_are_errors(spec: Any, message: str) -> None:
     (result,) = results(request(workload(spec=spec)))
     assert (result.status, result.message) == (

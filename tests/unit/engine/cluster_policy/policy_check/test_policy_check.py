@@ -10,6 +10,7 @@ from chartkit.engine.cluster_policy.policy_check import check_policy, policy_fau
 from chartkit.engine.kubernetes.definitions import POLICY_RULE
 from chartkit.errors import CompileError
 from chartkit.model import Body, Resource
+from tests.data import from_table
 from tests.unit.engine.policies import policy, policy_resource, rule
 
 
@@ -247,26 +248,7 @@ def test_refusals_of_the_api_types(body: Body, text: str) -> None:
     assert bool(text) is bool(fault)
 
 
-@pytest.mark.parametrize(
-    ("block", "text"),
-    [
-        (
-            {"subjects": [{"kind": "ServiceAccount", "name": "a"}]},
-            "subjects[0].namespace: Required value: namespace is required when Kind is "
-            "ServiceAccount",
-        ),
-        (
-            {"subjects": [{"kind": "Robot", "name": "a"}]},
-            "subjects[0].kind: Invalid value: \"Robot\": kind must be 'User', 'Group', or "
-            "'ServiceAccount'",
-        ),
-        ({"subjects": [{"kind": "User", "name": ""}]}, "subjects[0].name: Required value"),
-        (
-            {"roles": ["editor"]},
-            'roles[0]: Invalid value: "editor": Role is expected to be in namespace:name format',
-        ),
-    ],
-)
+@from_table("block", "text")
 def test_policy_check_users(block: Body, text: str) -> None:
     match = {"any": [{"resources": {"kinds": ["Pod"]}, **block}]}
     assert _fault(_rule(match=match), background=False) == f"spec.rules[0].match.any[0].{text}"
@@ -295,31 +277,7 @@ def test_a_namespaced_policy_names_no_namespaces() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("spec", "text"),
-    [
-        ({"admission": False}, ""),
-        (
-            {"admission": False, "background": False},
-            "disabling both admission and background processing is not allowed",
-        ),
-        (
-            {"webhookTimeoutSeconds": 31},
-            "spec.webhookTimeoutSeconds: Invalid value: 31: the timeout value must be between 1 "
-            "and 30 seconds",
-        ),
-        (
-            {"failurePolicy": "Fail", "webhookConfiguration": {"failurePolicy": "Fail"}},
-            "spec.failurePolicy: Forbidden: remove the deprecated field and use "
-            "spec.webhookConfiguration.failurePolicy instead",
-        ),
-        (
-            {"generateExistingOnPolicyUpdate": True},
-            "spec.generateExistingOnPolicyUpdate: Forbidden: remove the deprecated field and use "
-            "spec.generate[*].generateExisting instead",
-        ),
-    ],
-)
+@from_table("spec", "text")
 def test_settings_of_the_policy(spec: Body, text: str) -> None:
     assert _fault(_rule(), **spec) == text
 
@@ -354,22 +312,7 @@ def test_policy_check_overrides(overrides: list[Body], text: str) -> None:
     assert _fault(_rule(), validationFailureActionOverrides=overrides) == text
 
 
-@pytest.mark.parametrize(
-    ("mutate", "text"),
-    [
-        ({"patchStrategicMerge": {"metadata": {"labels": {"a": "b"}}}}, ""),
-        (
-            {"patchStrategicMerge": {}, "patchesJson6902": "[]"},
-            "path: spec.rules[0].mutate.foreach.: only one of `patchStrategicMerge` or "
-            "`patchesJson6902` is allowed",
-        ),
-        (
-            {"foreach": [{"list": "request.object.x"}]},
-            "path: spec.rules[0].mutate.foreach[0].: only one of `patchStrategicMerge` or "
-            "`patchesJson6902` is allowed",
-        ),
-    ],
-)
+@from_table("mutate", "text")
 def test_policy_check_mutations(mutate: Body, text: str) -> None:
     assert _fault(_rule(validate=None, mutate=mutate)) == text
 
@@ -385,20 +328,7 @@ def test_entries_of_the_context_add_names() -> None:
     assert fault.endswith("or patterns [a.data a.metadata a.data.* a.metadata.*]")
 
 
-@pytest.mark.parametrize(
-    ("preconditions", "shown"),
-    [
-        (
-            {"all": [{"key": None, "operator": "Equals", "value": ""}]},
-            '{"operator":"Equals","value":""}',
-        ),
-        ({"all": [{"operator": "", "message": "", "key": []}], "any": []}, '{"key":[]}'),
-        (
-            {"all": [{"message": "m", "value": 1, "key": "k"}]},
-            '{"key":"k","value":1,"message":"m"}',
-        ),
-    ],
-)
+@from_table("preconditions", "shown")
 def test_rules_are_shown_with_preconditions_as_kyverno_reads_them(
     preconditions: Body, shown: str
 ) -> None:
@@ -413,60 +343,13 @@ def test_a_flat_list_of_preconditions_is_shown_as_one() -> None:
     assert '"preconditions":[{"key":"k","operator":"In","value":[]}],"skip' in fault
 
 
-@pytest.mark.parametrize(
-    ("generate", "shown"),
-    [
-        ({}, '{"clone":{},"cloneList":{}}'),
-        (
-            {"synchronize": False, "generateExisting": False, "name": "n", "kind": "K", "data": {}},
-            '{"generateExisting":false,"kind":"K","name":"n","data":{},"clone":{},"cloneList":{}}',
-        ),
-        (
-            {"foreach": [{"list": "l", "cloneList": {"kinds": ["v1/Secret"], "namespace": "a"}}]},
-            '{"clone":{},"cloneList":{},"foreach":[{"list":"l","clone":{},"cloneList":'
-            '{"namespace":"a","kinds":["v1/Secret"]}}]}',
-        ),
-    ],
-)
+@from_table("generate", "shown")
 def test_rules_are_shown_with_what_they_generate(generate: Body, shown: str) -> None:
     fault = _fault(_rule(validate=None if not generate else {"deny": {}}, generate=generate))
     assert f'"generate":{shown},"skip' in fault
 
 
-@pytest.mark.parametrize(
-    ("parts", "shown"),
-    [
-        (
-            {
-                "validate": {
-                    "cel": {
-                        "variables": [{"expression": "1", "name": "v"}],
-                        "expressions": [{"message": "m", "expression": "a < b"}],
-                        "paramKind": {"kind": "K", "apiVersion": "v1"},
-                    }
-                }
-            },
-            '"validate":{"allowExistingViolations":true,"cel":{"generate":false,"expressions":'
-            '[{"expression":"a \\u003c b","message":"m"}],"paramKind":{"apiVersion":"v1",'
-            '"kind":"K"},"variables":[{"name":"v","expression":"1"}]}},',
-        ),
-        (
-            {
-                "verifyImages": [
-                    {
-                        "required": False,
-                        "attestors": [{"entries": [{"keys": {"publicKeys": "k"}}]}],
-                        "imageReferences": ["*"],
-                    }
-                ]
-            },
-            '"verifyImages":[{"imageReferences":["*"],"attestors":[{"entries":[{"keys":'
-            '{"publicKeys":"k","signatureAlgorithm":"sha256"},"signatureAlgorithm":"sha256"}]}],'
-            '"mutateDigest":true,"verifyDigest":true,"validate":{},"required":false,'
-            '"useCache":true}],',
-        ),
-    ],
-)
+@from_table("parts", "shown")
 def test_rules_are_shown_with_the_defaults_of_their_definition(parts: Body, shown: str) -> None:
     exclude = {"any": [{"resources": {"kinds": ["Pod"]}}]}
     fault = _fault(_rule(**{"validate": None, **parts}, exclude=exclude), background=False)

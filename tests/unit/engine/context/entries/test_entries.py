@@ -11,7 +11,7 @@ from chartkit.engine.ports.services import ServiceAnswer, ServiceCall
 from chartkit.engine.ports.world import NOBODY_ELSE, OFFLINE, Credentials, OfflineImages, World
 from chartkit.errors import EvaluationError, LookupFailed, NoSource
 from chartkit.model import Body, Json
-from tests.data import tables
+from tests.data import from_table, tables
 
 _TABLES = tables(__file__)
 
@@ -82,38 +82,7 @@ def test_entries_variable(variable: Body, expected: Json) -> None:
     assert _load({"variable": variable}) == expected
 
 
-@pytest.mark.parametrize(
-    ("variable", "message"),
-    [
-        (
-            {"jmesPath": "request.object.zz"},
-            "failed to apply jmespath request.object.zz to variable <nil>: JMESPath query failed: "
-            'Unknown key "zz" in path',
-        ),
-        (
-            {"jmesPath": "request.object.n"},
-            "failed to add context entry for variable x since it evaluated to nil",
-        ),
-        (
-            {"value": {"a": None}, "jmesPath": "a", "default": "d"},
-            "failed to add context entry for variable x since it evaluated to nil",
-        ),
-        (
-            {"value": "{{ request.object.zz }}"},
-            "failed to substitute variables in context entry x {{ request.object.zz }}: failed to "
-            'resolve request.object.zz at path : JMESPath query failed: Unknown key "zz" in path',
-        ),
-        (
-            {"jmesPath": "request.object.s", "default": "{{ request.object.zz }}"},
-            "failed to substitute variables in context entry x {{ request.object.zz }}: ",
-        ),
-        (
-            {"jmesPath": "{{ request.object.i }}"},
-            "jmespath value must be a string x {{ request.object.i }}: <nil>",
-        ),
-        ({"value": 1, "jmesPath": "a b"}, "failed to apply jmespath a b to variable <nil>: failed"),
-    ],
-)
+@from_table("variable", "message")
 def test_variable_errors(variable: Body, message: str) -> None:
     with pytest.raises(EvaluationError) as raised:
         _load({"variable": variable})
@@ -128,67 +97,7 @@ def test_entries_outside(body: Body, expected: Json) -> None:
     assert _load(body) == expected
 
 
-@pytest.mark.parametrize(
-    ("body", "namespace", "message"),
-    [
-        (
-            {"configMap": {"name": "z", "namespace": "n"}},
-            "",
-            "failed to retrieve config map for context entry x: failed to get configmap n/z : "
-            'configmaps "z" not found',
-        ),
-        (
-            {"configMap": {"name": "c", "namespace": "n"}},
-            "own",
-            "failed to retrieve config map for context entry x: context entry x: configMap "
-            'namespace "n" is different from policy namespace "own"',
-        ),
-        (
-            {"configMap": {"name": "{{ request.object.i }}", "namespace": "n"}},
-            "",
-            "failed to retrieve config map for context entry x: failed to substitute variables in "
-            "context x configMap.name {{ request.object.i }}: expected string, got float64",
-        ),
-        (
-            {"apiCall": {"urlPath": "/missing"}},
-            "",
-            "failed to fetch data for APICall: failed to GET resource with raw url: /missing: not",
-        ),
-        (
-            {"apiCall": {"urlPath": "/api/v1/namespaces/other/pods"}},
-            "own",
-            "failed to fetch data for APICall: path /api/v1/namespaces/other/pods refers to "
-            "namespace other, which is different from the policy namespace own",
-        ),
-        (
-            {"apiCall": {"urlPath": "/api/v1/nodes"}},
-            "own",
-            "failed to fetch data for APICall: path /api/v1/nodes does not contain a namespace",
-        ),
-        ({"apiCall": {}}, "", "failed to fetch data for APICall: missing service for APICall x"),
-        (
-            {"apiCall": {"urlPath": "/a", "jmesPath": "zz"}},
-            "",
-            "failed to store data for APICall: failed to apply JMESPath zz for context entry x: ",
-        ),
-        (
-            {"globalReference": {"name": "z"}},
-            "",
-            "failed to marshal APICall data for context entry x: failed to fetch entry key=z",
-        ),
-        (
-            {"globalReference": {"name": "g.z"}},
-            "",
-            "failed to marshal APICall data for context entry x: global context mock: projection "
-            '"z" not found',
-        ),
-        (
-            {"imageRegistry": {"reference": "{{ request.object.zz }}"}},
-            "",
-            "ailed to substitute variables in context entry x {{ request.object.zz }}: ",
-        ),
-    ],
-)
+@from_table("body", "namespace", "message")
 def test_outside_errors(body: Body, namespace: str, message: str) -> None:
     with pytest.raises(EvaluationError) as raised:
         _load(body, namespace=namespace)

@@ -10,6 +10,7 @@ from chartkit.engine.context.variables import (
 )
 from chartkit.engine.context.variables.syntax import resolve_references
 from chartkit.model import Json
+from tests.data import from_table
 
 
 @pytest.mark.parametrize(
@@ -31,20 +32,7 @@ def test_references_resolved(text: str, expected: str) -> None:
     assert resolve_references(document)["a"] == expected
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("$(./../z)", "got nil resolved variable $(./../z) at path /a: <nil>"),
-        ("$(/n)", "NotResolvedReferenceErr,reference $(/n) not resolved at path /a"),
-        ("$(>)", "failed to resolve $(>) at path /a: got nil"),
-        (
-            "$(>/t)",
-            "failed to resolve $(>/t) at path /a: incorrect expression: operator > does not match "
-            "with value true",
-        ),
-        ("$(<=)", "failed to resolve $(<=) at path /a: expected path, found empty reference"),
-    ],
-)
+@from_table("text", "message")
 def test_references_faults(text: str, message: str) -> None:
     with pytest.raises(UnresolvedReferenceError) as raised:
         resolve_references({"a": text, "n": 5, "t": True})

@@ -1,28 +1,11 @@
 """Where variables stand in a text."""
 
-import pytest
-
 from chartkit.engine.context.variables import has_variable
 from chartkit.engine.context.variables.syntax import find_variables, split_text, unescape
+from tests.data import from_table
 
 
-@pytest.mark.parametrize(
-    ("text", "queries"),
-    [
-        ("", []),
-        ("{{ a }}", ["a"]),
-        ("x {{a}} y {{- b }}", ["a", "b"]),
-        ("{{a}}{{b}}", ["a"]),
-        ("{{ a.{{ b }} }}", ["b"]),
-        ("{{ a.{x: y} }}", ["a.{x: y}"]),
-        ("{{{ a }}}", ["{ a }"]),
-        ("\\{{ a }}", []),
-        ("{{ a", []),
-        ("a }}", []),
-        ("{{\n a\t}}", ["a"]),
-        ("{{}}", [""]),
-    ],
-)
+@from_table("text", "queries")
 def test_find_variables(text: str, queries: list[str]) -> None:
     variables = find_variables(text)
     assert [variable.query for variable in variables] == queries

@@ -7,7 +7,7 @@ from chartkit.engine.context.variables import SubstitutionError, compile_templat
 from chartkit.engine.ports.world import OFFLINE
 from chartkit.go.strconv import Int64
 from chartkit.model import Json
-from tests.data import tables
+from tests.data import from_table, tables
 
 _TABLES = tables(__file__)
 
@@ -44,25 +44,7 @@ def test_whole_variable_keeps_its_type(text: str, expected: Json) -> None:
     assert _resolve(text) == expected
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("x {{ request.object.s }}", "x abc"),
-        ("{{ request.object.s }}{{ request.object.i }}", "abc5"),
-        ("{{ request.object.f }} {{ request.object.big }}", "2 12345678901234568"),
-        ("{{ request.object.l }}.", '["a",1].'),
-        ("-{{ request.object.m.a }} {{ request.object.m }}", None),
-        ("n={{ request.object.n }}", "n=null"),
-        ("x{{ request.object.tpl }}", "xabc"),
-        ("x{{ request.object.dash }}", "xabc"),
-        ("x{{ request.object.esc }}", "x{{ x }}"),
-        ("x{{- request.object.tpl }}", "x{{ request.object.s }}"),
-        ("a \\{{ x }} {{ request.object.s }}", "a {{ x }} abc"),
-        ("\\{{ x }}", "{{ x }}"),
-        ("{{ open", "{{ open"),
-        ("{{ request.object.{{request.object.key}} }}-", "abc-"),
-    ],
-)
+@from_table("text", "expected")
 def test_embedded_variables(text: str, expected: str | None) -> None:
     expected = expected or '-<x> {"a":"\\u003cx\\u003e","t":"abc"}'
     assert _resolve(text) == expected
@@ -88,18 +70,7 @@ def test_document_is_not_changed() -> None:
     assert value == {"a": "{{ request.object.s }}"}
 
 
-@pytest.mark.parametrize(
-    ("value", "message"),
-    [
-        (
-            {"a": [{"b/c": "{{ request.object.zz }}"}]},
-            "failed to resolve request.object.zz at path /a/0/b\\/c: JMESPath query failed: "
-            'Unknown key "zz" in path',
-        ),
-        ("{{ }}", "failed to resolve  at path : invalid query (nil)"),
-        ("x{{- request.object.i }}", "failed to resolve request.object.i at path : a variable "),
-    ],
-)
+@from_table("value", "message")
 def test_template_errors(value: Json, message: str) -> None:
     with pytest.raises(SubstitutionError) as raised:
         _resolve(value)

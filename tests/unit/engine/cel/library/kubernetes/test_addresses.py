@@ -3,44 +3,13 @@
 import pytest
 
 from chartkit.engine.cel.library.kubernetes.addresses import CIDR_LIBRARY, parse_cidr
+from tests.data import from_table
 from tests.unit.engine.cel.library.kubernetes.expressions import comes_to
 
 _TWICE = "network address parse error during conversion from string: " * 2
 
 
-@pytest.mark.parametrize(
-    ("expression", "expected"),
-    [
-        ("ip('2001:DB8:0:0::1')", 'ip("2001:db8::1")'),
-        ("ip('::ffff:1.2.3.4')", 'error: IPv4-mapped IPv6 address "::ffff:1.2.3.4" is not allowed'),
-        ("ip('fe80::1%eth0')", 'error: IP address "fe80::1%eth0" with zone value is not allowed'),
-        (
-            "ip('01.2.3.4')",
-            'error: IP Address "01.2.3.4" parse error during conversion from string: '
-            'ParseAddr("01.2.3.4"): IPv4 field has octet with leading zero',
-        ),
-        (
-            "ip('1:2:3:4:5:6::1.2.3.4')",
-            'error: IP Address "1:2:3:4:5:6::1.2.3.4" parse error during conversion from string: '
-            'ParseAddr("1:2:3:4:5:6::1.2.3.4"): the :: must expand to at least one field of zeros',
-        ),
-        ("isIP('::1')", "true"),
-        ("ip.isCanonical('2001:db8:0::1')", "false"),
-        ("ip.isCanonical('10.0.0.1')", "true"),
-        ("ip('0.0.0.0').isUnspecified()", "true"),
-        ("ip('127.9.9.9').isLoopback()", "true"),
-        ("ip('::2').isLoopback()", "false"),
-        ("ip('224.0.1.1').isLinkLocalMulticast()", "false"),
-        ("ip('ff12::5').isLinkLocalMulticast()", "true"),
-        ("ip('fe80::1').isLinkLocalUnicast()", "true"),
-        ("ip('fec0::1').isLinkLocalUnicast()", "false"),
-        ("ip('255.255.255.255').isGlobalUnicast()", "false"),
-        ("ip('ff00::1').isGlobalUnicast()", "false"),
-        ("type(ip('1.1.1.1')) == net.IP", "true"),
-        ("dyn(ip('1.1.1.1')) == dyn('1.1.1.1')", "error: no such overload"),
-        ("dyn(ip('1.1.1.1')) in ['1.1.1.1']", "false"),
-    ],
-)
+@from_table("expression", "expected")
 def test_addresses(expression: str, expected: str) -> None:
     assert comes_to(expression) == expected
 

@@ -7,6 +7,7 @@ import math
 import pytest
 
 from chartkit.engine.cel.errors import CelError
+from tests.data import from_table
 from tests.unit.engine.cel.library.kyverno.evaluation import value
 
 
@@ -97,29 +98,7 @@ def test_the_type_of_an_image_is_not_told() -> None:
     assert str(caught.value) == "type conversion error from 'kyverno.image' to 'type'"
 
 
-@pytest.mark.parametrize(
-    ("written", "text"),
-    [
-        ("object", '{"a":1,"f":1.5,"l":[1,"a",{"z":null}],"m":{"x":1},"n":null}'),
-        ("object.n", "0"),
-        ("[dyn(null)]", "[0]"),
-        ("{'a': object.l}", '{"a":[1,"a",{"z":null}]}'),
-        ("object.l + object.l", '[1,"a",{"z":null},1,"a",{"z":null}]'),
-        ("{'a': [1, 2].map(x, x)}", '{"a":[1,2]}'),
-        ("'<a>&'", '"\\u003ca\\u003e\\u0026"'),
-        ("duration('1s')", "1000000000"),
-        ("timestamp('2024-01-01T00:00:00+02:00')", '"2024-01-01T00:00:00+02:00"'),
-        ("b'abc'", '"YWJj"'),
-        ("type(1)", '"int"'),
-        ("optional.none()", "null"),
-        ("optional.of(object.m)", '{"x":1}'),
-        ("image('nginx')", '"nginx"'),
-        ("{'a': quantity('1')}", '{"a":"1"}'),
-        ("parseServiceAccount('system:serviceaccount:a:b')", '{"name":"b","namespace":"a"}'),
-        ("1e21", "1e+21"),
-        ("9223372036854775807", "9223372036854775807"),
-    ],
-)
+@from_table("written", "text")
 def test_values_are_written_as_go_writes_them(written: str, text: str) -> None:
     assert value(f"json.marshal({written})") == text
 

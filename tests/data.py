@@ -1,5 +1,6 @@
 """What stands beside a test: `test_x.yaml` holds texts and tables of `test_x.py` by their names."""
 
+import sys
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -32,7 +33,8 @@ def from_table(*names: str) -> Callable[[_Test], _Test]:
     """
 
     def with_rows(test: _Test) -> _Test:
-        rows = tables(test.__globals__["__file__"])[test.__name__]
+        module = sys.modules[test.__module__].__file__
+        rows = tables(str(module))[test.__name__]
         if isinstance(rows, dict):
             values = [row if len(names) > 1 else [row] for row in rows.values()]
             rows = [pytest.param(*row, id=name) for name, row in zip(rows, values, strict=True)]

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from chartkit.documents.reader import read_file
-from tests.data import beside
+from tests.data import beside, from_table
 from tests.e2e.command import PROGRAM, chartkit
 from tests.shared import ROOT
 
@@ -166,26 +166,8 @@ def test_a_policy_that_kyverno_refuses_is_named_and_the_others_run(folder: Path)
     assert "pass  require-labels/check-team" in done.out
 
 
-MISTAKES = [
-    (("nothing.yaml",), "nothing.yaml: no such file or folder"),
-    (("empty",), "empty: holds no Kubernetes object"),
-    (("broken.yaml",), "broken.yaml:2:1: is not YAML"),
-    (("values.yaml",), "values.yaml:1: has no 'apiVersion'"),
-    (("pod.yaml", "-p", "nope"), "nope: no such file, folder or profile"),
-    (("pod.yaml", "-p", "pod.yaml"), "pod.yaml: holds no policy"),
-    (("pod.yaml", "-o", "xml"), "unknown report format 'xml'"),
-    (("pod.yaml", "--param", "x"), "--param 'x' is not NAME=VALUE"),
-    (("pod.yaml", "--param", "nope=1"), "nope"),
-    (
-        ("pod.yaml", "-p", "policy.yaml", "--param", "tags=[]"),
-        "policy.yaml: no policy here takes the parameter 'tags'",
-    ),
-    (("pod.yaml", "--param", "podSecurityVersion=1.24"), "podSecurityVersion"),
-]
-
-
-@pytest.mark.parametrize(("arguments", "line"), MISTAKES)
-def test_mistakes_are_one_line(folder: Path, arguments: tuple[str, ...], line: str) -> None:
+@from_table("arguments", "line")
+def test_mistakes_are_one_line(folder: Path, arguments: list[str], line: str) -> None:
     (folder / "empty").mkdir()
     (folder / "broken.yaml").write_text("a: [1\n")
     (folder / "values.yaml").write_text("replicas: 3\n")

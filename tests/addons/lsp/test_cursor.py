@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import pytest
-
 from chartkit.addons.lsp.cursor import Step, cursor_at
+from tests.data import from_table
 
 _POD = """\
 apiVersion: v1
@@ -36,29 +35,10 @@ spec:
 """.replace("{blank}", " " * 8)
 
 
-@pytest.mark.parametrize(
-    ("row", "column", "path"),
-    [
-        (0, 3, ("apiVersion",)),
-        (3, 4, ("metadata", "name")),
-        (5, 8, ("metadata", "labels", "app.kubernetes.io/name")),
-        (8, 6, ("spec", "containers", 0, "name")),
-        (9, 5, ("spec", "containers", 0, "image")),
-        (12, 9, ("spec", "containers", 0, "env", 0, "value")),
-        (13, 9, ("spec", "containers", 0, "env", 1, "name")),
-        (14, 8, ("spec", "containers", 0, "env", 1)),
-        (14, 4, ("spec", "containers", 0)),
-        (15, 5, ("spec", "containers", 1, "image")),
-        (18, 9, ("spec", "containers", 1, "securityContext", "capabilities", "drop")),
-        (19, 12, ("spec", "containers", 1, "securityContext", "capabilities", "drop", 0)),
-        (21, 5, ("spec", "containers", 1, "resources")),
-        (24, 3, ("spec", "volumes")),
-        (25, 4, ("spec", "volumes", 0)),
-    ],
-)
-def test_a_path_is_found_by_indentation(row: int, column: int, path: tuple[Step, ...]) -> None:
+@from_table("row", "column", "path")
+def test_a_path_is_found_by_indentation(row: int, column: int, path: list[Step]) -> None:
     cursor = cursor_at(_POD.split("\n"), row, column)
-    assert cursor.path == path
+    assert list(cursor.path) == path
     assert cursor.types == ("v1", "Pod")
 
 

@@ -20,63 +20,14 @@ def _map(note: str, **data: str) -> Body:
     }
 
 
-@pytest.mark.parametrize(
-    ("query", "value", "expression"),
-    [
-        (
-            f"({_NOTE} && 'some') || 'none'",
-            "some",
-            "(object.metadata.?annotations.?note.orValue('') != '' ? 'some' : 'none') != 'some'",
-        ),
-        (
-            f"({_NOTE} && {_NOTE}) || 'none'",
-            "a",
-            "object.metadata.?annotations.?note.orValue('') != 'a'",
-        ),
-        (
-            "request.operation != 'DELETE' && request.object.data.a || 'b'",
-            "a",
-            "object.?data.?a.orValue('') != 'a'",
-        ),
-        (
-            "lookup(request.object.data || `{}`, 'a') || ''",
-            "x",
-            "object.?data.orValue({})[?'a'].orValue('') != 'x'",
-        ),
-        (
-            "not_null(request.object.data.a, request.object.data.b, 'c')",
-            "c",
-            "object.?data.?a.orValue(object.?data.?b.orValue('c')) != 'c'",
-        ),
-        (
-            "length(items(request.object.data || `{}`, 'k', 'v')[?v != ''].k)",
-            "1",
-            "object.?data.orValue({}).filter(key, object.data[key] != '').size() != 1",
-        ),
-    ],
-)
+@from_table("query", "value", "expression")
 def test_choices(query: str, value: str, expression: str) -> None:
     found = converted(deny(f"{{{{ {query} }}}}", "Equals", value))
     assert found.reason == ""
     assert found.expressions == [expression]
 
 
-@pytest.mark.parametrize(
-    ("query", "operator", "value"),
-    [
-        (f"({_NOTE} && 'some') || 'none'", "Equals", "some"),
-        (f"({_NOTE} == 'a' && 'x') || ({_NOTE} == 'b' && 'y') || 'z'", "Equals", "y"),
-        (f"[{_NOTE} || 'n', request.object.data.a || 'b'][]", "AnyIn", "[b]"),
-        (f"[{_NOTE}, request.object.data.a][] | [0] || 'none'", "Equals", "none"),
-        ("[request.object.data.*, ['z']][]", "AnyNotIn", "[z, x]"),
-        ("items(request.object.data || `{}`, 'k', 'v')[?k == 'a'].v", "AnyIn", "[x]"),
-        ("request.object.metadata.finalizers[] || ''", "AnyNotIn", "[x]"),
-        ("request.object.metadata.finalizers[] || ''", "AllNotIn", "[x]"),
-        ("request.object.metadata.finalizers[] || ''", "AllIn", "['']"),
-        (f"not_null({_NOTE}, request.object.data.a) == `null`", "Equals", "true"),
-        ("request.object.data.[a || 'n', b] == `[\\\"x\\\", null]`", "Equals", "true"),
-    ],
-)
+@from_table("query", "operator", "value")
 def test_both_forms_of_choices_agree(query: str, operator: str, value: str) -> None:
     rule = deny(f"{{{{ {query} }}}}", operator, value)
     for body in (_map(""), _map("a"), _map("b", a="x"), _map("", a="x", b="y"), _map("x", b="z")):

@@ -9,6 +9,7 @@ import pytest
 
 from chartkit.model import Body
 from tests.addons.migrate.conversions import converted, deny, same_result
+from tests.data import from_table
 
 _CONTAINERS: Final = "request.object.spec.containers"
 
@@ -36,9 +37,6 @@ def _capable(*capabilities: str) -> Body:
     return {"securityContext": {"capabilities": {"drop": list(capabilities)}}}
 
 
-_MEMORY: Final = "element.resources.limits.memory"
-_USER: Final = "element.securityContext.runAsUser"
-_DROPPED: Final = "element.securityContext.capabilities.drop"
 _BODIES: Final = (
     *(_pod({}), _pod(_limited("1Gi")), _pod(_limited("1024Mi")), _pod(_limited("0"))),
     *(_pod({"securityContext": {"runAsUser": user}}) for user in (0, 1000)),
@@ -50,48 +48,7 @@ _BODIES: Final = (
 )
 
 
-@pytest.mark.parametrize(
-    ("key", "operator", "value", "expression"),
-    [
-        (f"{_MEMORY} || ''", "Equals", "''", "container.?resources.?limits.?memory.hasValue()"),
-        (f"{_MEMORY} || '0'", "Equals", "'0'", None),
-        (f"{_MEMORY} || ''", "NotEquals", "'*'", None),
-        (
-            f"{_MEMORY} || 'a'",
-            "NotEquals",
-            "\"{{ element.resources.requests.memory || 'b' }}\"",
-            "",
-        ),
-        (
-            f"{_MEMORY} || '0'",
-            "GreaterThan",
-            "\"{{ element.resources.requests.memory || '0' }}\"",
-            "",
-        ),
-        (f"{_MEMORY} || ''", "AnyIn", "['1Gi', '']", None),
-        (f"{_USER} || ''", "Equals", "''", "container.?securityContext.?runAsUser.hasValue()"),
-        (f"{_USER} || 'root'", "Equals", "root", None),
-        (f"{_USER} || ''", "Equals", "0", None),
-        (f"{_USER} || ''", "Equals", "'0'", None),
-        ("element.securityContext.runAsNonRoot || ''", "NotEquals", "true", None),
-        ("element.securityContext.runAsNonRoot || 'no'", "Equals", "'true'", None),
-        (f"not_null({_DROPPED}, '[]') | contains(@, 'ALL')", "Equals", "false", None),
-        (f"{_DROPPED} || ''", "Equals", "''", None),
-        (f"{_DROPPED}[] || ''", "NotEquals", "''", None),
-        (f"{_DROPPED}[] || ''", "AllNotIn", "[ALL]", None),
-        (f"{_DROPPED} || `[]`", "Equals", "[ALL]", None),
-        (f"{_DROPPED}[?@ == 'KILL'] || `[]`", "NotEquals", "[]", None),
-        ("element.env[].valueFrom.secretKeyRef || ''", "NotEquals", "''", None),
-        ("element.ports[].hostPort || ''", "Equals", "''", None),
-        ("element.securityContext && element.securityContext.runAsUser || ''", "Equals", "0", None),
-        ("element.securityContext && element.securityContext.runAsUser", "Equals", "0", None),
-        ("element.securityContext.runAsNonRoot && element.image", "Equals", "false", None),
-        ("element.securityContext.runAsNonRoot && element.tty", "Equals", "true", None),
-        ("element.args && element.image", "Equals", "'a:1'", None),
-        ("to_upper(element.env[0].value || 'none')", "Equals", "B", None),
-        (f"length({_DROPPED} || '')", "Equals", "2", None),
-    ],
-)
+@from_table("key", "operator", "value", "expression")
 def test_defaults_of_other_types(
     key: str, operator: str, value: str, expression: str | None
 ) -> None:

@@ -13,7 +13,6 @@ from tests.addons.migrate.conversions import converted, deny, proved, same_resul
 from tests.data import from_table
 
 _NOTE = "object.metadata.annotations.note"
-_CREATED = "object.metadata.creationTimestamp"
 _NAMES = "request.object.spec.containers[].name"
 _LONGER = "request.object.spec.containers[].image"
 _BEFORE = "2024-05-06T07:08:09Z"
@@ -40,62 +39,7 @@ def _pod(note: str, **metadata: object) -> Body:
     }
 
 
-@pytest.mark.parametrize(
-    ("query", "operator", "value", "expression"),
-    [
-        (
-            "time_since('', request.object.metadata.creationTimestamp, '')",
-            "GreaterThan",
-            "24h",
-            f"time.now() - timestamp({_CREATED}) <= duration('24h')",
-        ),
-        (
-            "time_diff('2024-01-01T00:00:00Z', '{{request.object.metadata.creationTimestamp}}')",
-            "DurationLessThan",
-            "90m",
-            f"timestamp({_CREATED}) - timestamp('2024-01-01T00:00:00Z') >= duration('90m')",
-        ),
-        (
-            "time_before(time_add(request.object.metadata.creationTimestamp, '72h'), NOTE)",
-            "Equals",
-            "true",
-            f"timestamp({_CREATED}) + duration('72h') >= timestamp({_NOTE})",
-        ),
-        (
-            "time_to_cron(time_add(time_now_utc(), '4h'))",
-            "Equals",
-            "0 1 1 1 1",
-            "time.toCron(time.truncate(time.now(), duration('1s')) + duration('4h')) != "
-            "'0 1 1 1 1'",
-        ),
-        (
-            "regex_replace_all('^(v)?([0-9]+)$', NOTE, 'n$2')",
-            "Equals",
-            "n1",
-            f"regex.replace({_NOTE}, '^(v)?([0-9]+)$', r'n\\2') != 'n1'",
-        ),
-        (
-            "semver_compare(NOTE, '>=1.2.0')",
-            "Equals",
-            "true",
-            f"!(isSemver({_NOTE}) && semver({_NOTE}).compareTo(semver('1.2.0')) >= 0)",
-        ),
-        ("base64_decode(NOTE)", "Equals", "x", f"string(base64.decode({_NOTE})) != 'x'"),
-        ("parse_yaml(NOTE).kind", "Equals", "Pod", f"yaml.parse({_NOTE}).kind != 'Pod'"),
-        (
-            "truncate(NOTE, `3`)",
-            "Equals",
-            "abc",
-            f"({_NOTE}.size() > 3 ? {_NOTE}.substring(0, 3) : {_NOTE}) != 'abc'",
-        ),
-        (
-            "max([to_number(NOTE), `5`])",
-            "Equals",
-            "5",
-            f"math.greatest([double({_NOTE}), 5.0]) != 5.0",
-        ),
-    ],
-)
+@from_table("query", "operator", "value", "expression")
 def test_functions(query: str, operator: str, value: str, expression: str) -> None:
     found = converted(_condition(query, value, operator), "Pod")
     assert found.reason == ""

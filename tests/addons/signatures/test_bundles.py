@@ -27,6 +27,7 @@ from tests.addons.signatures.bundle_world import (
     check,
     known,
 )
+from tests.data import from_table
 from tests.signing.authority import (
     ISSUER_V2,
     NOW,
@@ -171,26 +172,9 @@ def test_who_is_not_meant(world: World, keyless: Body) -> None:
         assert raised.value.message == says
 
 
-IDENTITIES = [
-    (Identity(WHO, "", BY, ""), ""),
-    (Identity("", r".*@example\.com", "", "^https://issuer"), ""),
-    (Identity(WHO, "dev", BY, "issuer"), ""),
-    (
-        Identity("*@example.com", "", BY, ""),
-        f'expected SAN value "*@example.com", got "{WHO}"',
-    ),
-    (Identity(WHO, "", "https://x", ""), f'expected issuer value "https://x", got "{BY}"'),
-    (
-        Identity(WHO, "^dev$", BY, ""),
-        f'expected SAN value to match regex "^dev$", got "{WHO}"',
-    ),
-    (Identity(WHO, "", BY, "^x"), f'expected issuer value to match regex "^x", got "{BY}"'),
-]
-
-
-@pytest.mark.parametrize(("identity", "says"), IDENTITIES)
-def test_bundles_identities(world: World, keyless: Body, identity: Identity, says: str) -> None:
-    checks = replace(world.keyless_checks(), identity=identity)
+@from_table("identity", "says")
+def test_bundles_identities(world: World, keyless: Body, identity: list[str], says: str) -> None:
+    checks = replace(world.keyless_checks(), identity=Identity(*identity))
     if not says:
         assert check(keyless, checks) == STATEMENT
         return

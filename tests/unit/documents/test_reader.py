@@ -11,39 +11,8 @@ from chartkit.documents.yaml_builder import MAX_ALIASED, MAX_DEPTH
 from chartkit.errors import InputError
 from tests.data import from_table
 
-SCALARS: list[tuple[str, Any]] = [
-    ("yes", True),
-    ("On", True),
-    ("n", False),
-    ("yEs", "yEs"),
-    ("~", None),
-    ("", None),
-    ("010", 8),
-    ("08", 8),
-    ("0o17", 15),
-    ("0x1F", 31),
-    ("-0b101", -5),
-    ("1_000", 1000),
-    ("1.0", 1),
-    ("1e3", 1000),
-    ("1.5", 1.5),
-    (".5", 0.5),
-    ("1e400", "1e400"),
-    ("9223372036854775807", 9223372036854775807),
-    ("12345678901234567890", 1.2345678901234567e19),
-    ("1e21", 1e21),
-    ("1:30", "1:30"),
-    ("2020-01-01", "2020-01-01"),
-    ("'yes'", "yes"),
-    ('"010"', "010"),
-    ("!!str 5", "5"),
-    ("!!int '5'", 5),
-    ("!!binary aGk=", "hi"),
-    ("1.2.3", "1.2.3"),
-]
 
-
-@pytest.mark.parametrize(("text", "value"), SCALARS)
+@from_table("text", "value")
 def test_scalars_resolve_as_kubernetes_resolves_them(text: str, value: Any) -> None:
     [document] = read_text(f"v: {text}")
     assert document.body == {"v": value}

@@ -106,21 +106,7 @@ def test_address_problems(address: str, problem: str) -> None:
     assert str(raised.value) == f'parse "http://[{address}]/": {message}'
 
 
-@pytest.mark.parametrize(
-    ("layout", "text", "shown"),
-    [
-        (RFC3339, "2024-05-06T07:08:09+05:30", "2024-05-06T07:08:09+05:30"),
-        (RFC3339, "2024-05-06T07:08:09.5Z", "2024-05-06T07:08:09Z"),
-        ("Jan _2 06 3:04PM", "May  6 24 1:05AM", "2024-05-06T01:05:00Z"),
-        (
-            "Monday, 02-Jan-06 15:04:05 MST",
-            "Monday, 06-May-24 07:08:09 GMT+2",
-            "2024-05-06T09:08:09+02:00",
-        ),
-        ("2006-002", "2024-366", "2024-12-31T00:00:00Z"),
-        ("", "", "0000-01-01T00:00:00Z"),
-    ],
-)
+@from_table("layout", "text", "shown")
 def test_go_texts_times(layout: str, text: str, shown: str) -> None:
     assert str(parse_time(layout, text)) == shown
 

@@ -7,7 +7,7 @@ import pytest
 from chartkit.helm.render import render_chart
 from chartkit.helm.template_lines import template_lines
 from chartkit.model import Location, Resource
-from tests.data import beside
+from tests.data import beside, from_table
 
 _TEXTS = beside(__file__)
 DEPLOYMENT = _TEXTS["deployment"]
@@ -47,37 +47,7 @@ def objects(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Resource]:
     return {f"{each.kind}/{each.name}": each for each in rendered.resources}
 
 
-POD = "/spec/template/spec"
-PLACES = [
-    ("Deployment/release", "/metadata/name", "deployment.yaml:5:3"),
-    ("Deployment/release", "/metadata/labels", "deployment.yaml:6:3"),
-    ("Deployment/release", "/metadata/labels/app", "deployment.yaml:6"),
-    ("Deployment/release", "/metadata/annotations/checksum~1config", "deployment.yaml:8:5"),
-    ("Deployment/release", "/spec/replicas", "deployment.yaml:10:3"),
-    ("Deployment/release", f"{POD}/securityContext/runAsNonRoot", "deployment.yaml:15"),
-    ("Deployment/release", f"{POD}/containers/0/image", "deployment.yaml:20:11"),
-    ("Deployment/release", f"{POD}/containers/1/name", "deployment.yaml:19:11"),
-    ("Deployment/release", f"{POD}/containers/2/image", "deployment.yaml:23:11"),
-    ("Deployment/release", f"{POD}/containers/2/imagePullPolicy", "deployment.yaml:24:11"),
-    ("Deployment/release", f"{POD}/containers/2/tty", "deployment.yaml:28:11"),
-    ("Deployment/release", f"{POD}/containers/2/command/1", "deployment.yaml:32"),
-    ("Deployment/release", f"{POD}/containers/2/securityContext", "deployment.yaml:36:11"),
-    (
-        "Deployment/release",
-        f"{POD}/containers/2/securityContext/capabilities/add/0",
-        "deployment.yaml:37",
-    ),
-    # A missing field is where its parent is.
-    ("Deployment/release", f"{POD}/containers/2/securityContext/x", "deployment.yaml:36:11"),
-    ("Deployment/release", f"{POD}/containers/0/securityContext/x", "deployment.yaml:19"),
-    # The action trims what follows, so that the line cannot be marked.
-    ("Service/s", "/spec/type", "deployment.yaml:46:3"),
-    ("Service/s", "/metadata/name", "deployment.yaml:44:12"),
-    ("Service/db", "/spec/ports/0/port", "../charts/db/templates/db.yaml:7:5"),
-]
-
-
-@pytest.mark.parametrize(("name", "pointer", "place"), PLACES)
+@from_table("name", "pointer", "place")
 def test_fields_are_where_a_line_of_the_template_gives_them(
     objects: dict[str, Resource], name: str, pointer: str, place: str
 ) -> None:
@@ -85,47 +55,7 @@ def test_fields_are_where_a_line_of_the_template_gives_them(
     assert str(objects[name].location.within(pointer)) == expected
 
 
-VALUE_KEYS = [
-    ("Deployment/release", "/spec/replicas", "over.yaml:3:1 /replicas"),
-    (
-        "Deployment/release",
-        f"{POD}/securityContext/runAsNonRoot",
-        "values.yaml:6:3 /podSecurityContext/runAsNonRoot",
-    ),
-    (
-        "Deployment/release",
-        f"{POD}/containers/2/imagePullPolicy",
-        "over.yaml:2:3 /image/pullPolicy",
-    ),
-    (
-        "Deployment/release",
-        f"{POD}/containers/2/securityContext/privileged",
-        "values.yaml:14:3 /securityContext/privileged",
-    ),
-    (
-        "Deployment/release",
-        f"{POD}/containers/2/securityContext/capabilities/add/0",
-        "values.yaml:16:11 /securityContext/capabilities/add/0",
-    ),
-    # A missing field is in its parent's value.
-    (
-        "Deployment/release",
-        f"{POD}/containers/2/securityContext/capabilities/drop",
-        "values.yaml:15:3 /securityContext/capabilities",
-    ),
-    ("Service/s", "/spec/type", "values.yaml:12:3 /service/type"),
-    ("Service/db", "/spec/ports/0/port", "values.yaml:19:3 /db/port"),
-    ("Service/db", "/spec/externalName", "charts/db/values.yaml:2:1 /db/host"),
-    # Two values, one of a loop, a constant in a condition, a key that no value gave.
-    ("Deployment/release", f"{POD}/containers/2/image", None),
-    ("Deployment/release", f"{POD}/containers/0/image", None),
-    ("Deployment/release", f"{POD}/containers/2/tty", None),
-    ("Deployment/release", "/metadata/labels/app", None),
-    ("Deployment/release", "/metadata/name", None),
-]
-
-
-@pytest.mark.parametrize(("name", "pointer", "value"), VALUE_KEYS)
+@from_table("name", "pointer", "value")
 def test_fields_name_the_value_that_they_show(
     objects: dict[str, Resource], name: str, pointer: str, value: str | None
 ) -> None:

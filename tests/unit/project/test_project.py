@@ -96,64 +96,7 @@ environments:
     assert (chart.values, chart.namespace, chart.release) == ((tmp_path / "v.yaml",), "shop", "r")
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("environments: [", "chartkit.yaml:2:1: is not YAML"),
-        ("", "chartkit.yaml: is empty"),
-        ("--- {}\n--- {}\n", "chartkit.yaml: has more than one YAML document"),
-        ("[]", "chartkit.yaml:1: the file must be a mapping, not a list"),
-        ("{}", "chartkit.yaml:1: the file has no 'environments'"),
-        ("environments: {}", "chartkit.yaml:1:1: 'environments' is empty"),
-        (f"environments:\n  ../x: {ENVIRONMENT}", "chartkit.yaml:2:3: '../x' cannot be a name"),
-        (f"environments:\n  UP: {ENVIRONMENT}", "chartkit.yaml:2:3: 'UP' cannot be a name here"),
-        (
-            f"profile: [a]\nenvironments:\n  dev: {ENVIRONMENT}",
-            "chartkit.yaml:1:1: unknown key 'profile' (did you mean 'profiles'?)",
-        ),
-        (
-            'environments:\n  dev:\n    kyverno: "1.19"\n    kubernets: "1.34"',
-            "chartkit.yaml:4:5: unknown key 'kubernets' (did you mean 'kubernetes'?)",
-        ),
-        (
-            'environments:\n  dev:\n    kyverno: 1.10\n    kubernetes: "1.34"',
-            "chartkit.yaml:3:5: 'environments.dev.kyverno' must be text, not 1.1 (quote versions",
-        ),
-        (
-            'environments:\n  dev:\n    kyverno: "1.19"\n    kubernetes: "1.34"\n    action: Force',
-            "chartkit.yaml:5:5: 'environments.dev.action' must be Audit or Enforce, not "
-            '"Force" (Kyverno\'s word is Enforce)',
-        ),
-        (
-            'environments: {dev: {kyverno: "1.19"}}',
-            "chartkit.yaml:1:16: environment 'dev' has neither 'kubernetes' nor 'eks'",
-        ),
-        (
-            'environments: {dev: {kyverno: "1.19", kubernetes: "1.34", eks: "1.34"}}',
-            "chartkit.yaml:1:59: environment 'dev' has both 'kubernetes' and 'eks'",
-        ),
-        (
-            'environments: {dev: {kyverno: "abc", kubernetes: "1.34"}}',
-            "chartkit.yaml:1:22: 'abc' is not a version of Kyverno",
-        ),
-        (
-            f"manifests: ./charts\nenvironments:\n  dev: {ENVIRONMENT}",
-            "chartkit.yaml:1:1: 'manifests' and 'charts' are one folder",
-        ),
-        (
-            f"workloads: [3]\nenvironments:\n  dev: {ENVIRONMENT}",
-            "chartkit.yaml:1:13: 'workloads.0' must be text or a mapping, not 3",
-        ),
-        (
-            'environments: {dev: {kyverno: "1.19", kubernetes: "1.34", exclude: [{reason: x}]}}',
-            "chartkit.yaml:1:69: 'environments.dev.exclude.0' is without effect (give one of",
-        ),
-        (
-            f"environments:\n  dev: {ENVIRONMENT}\n  dev: {ENVIRONMENT}",
-            "chartkit.yaml:3:3: the key 'dev' stands here a second time (",
-        ),
-    ],
-)
+@from_table("text", "expected")
 def test_a_mistake_is_one_line_with_its_place(tmp_path: Path, text: str, expected: str) -> None:
     found = refusal(tmp_path, text)
     assert found.startswith(expected)

@@ -7,7 +7,7 @@ import pytest
 from chartkit.engine.kubernetes.field_faults import field_faults, type_faults
 from chartkit.model import Body, Resource, RuleResult, RuleType, Status
 from chartkit.scan.run import with_refusals
-from tests.data import tables
+from tests.data import from_table, tables
 
 _TABLES = tables(__file__)
 
@@ -29,25 +29,13 @@ def test_types_of_a_kind(spec: Body, faults: list[str]) -> None:
     assert list(type_faults(_pod(**spec))) == faults
 
 
-@pytest.mark.parametrize(
-    ("spec", "shown", "path", "hint"),
-    [
-        ({"hostNetwok": True}, "spec.hostNetwok", ("spec", "hostNetwok"), "hostNetwork"),
-        (
-            {"containers": [{"name": "c", "securtyContext": {}}]},
-            "spec.containers[0].securtyContext",
-            ("spec", "containers", 0, "securtyContext"),
-            "securityContext",
-        ),
-        ({"zzz": 1}, "spec.zzz", ("spec", "zzz"), None),
-    ],
-)
+@from_table("spec", "shown", "path", "hint")
 def test_unknown_fields_of_a_kind(
-    spec: Body, shown: str, path: tuple[str | int, ...], hint: str | None
+    spec: Body, shown: str, path: list[str | int], hint: str | None
 ) -> None:
     meant = hint and f"did you mean '{hint}'?"
     problem = "is not a field of Kubernetes 1.37"
-    assert field_faults(_pod(**spec)) == [(path, shown, problem, meant, True)]
+    assert field_faults(_pod(**spec)) == [(tuple(path), shown, problem, meant, True)]
 
 
 def test_a_schema_in_a_schema_and_a_status_are_no_faults() -> None:

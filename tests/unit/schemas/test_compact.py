@@ -6,42 +6,16 @@ import pytest
 
 from chartkit.errors import InputError
 from chartkit.schemas.compact import (
-    OPEN,
     json_schema,
     parse_type,
     parse_types,
     resolved,
     type_library,
 )
+from tests.data import from_table
 
 
-@pytest.mark.parametrize(
-    ("text", "schema"),
-    [
-        ("string", {"type": "string"}),
-        ("string 1..63", {"type": "string", "minLength": 1, "maxLength": 63}),
-        ("string /^a b$/", {"type": "string", "pattern": "^a b$"}),
-        ("bool = true", {"type": "boolean", "default": True}),
-        ("string = 10m -- often", {"type": "string", "default": "10m", "description": "often"}),
-        ("int32 1..", {"type": "integer", "format": "int32", "minimum": 1}),
-        ("int ..-1", {"type": "integer", "maximum": -1}),
-        ("any", {OPEN: True}),
-        ("object", {"type": "object", OPEN: True}),
-        ("list string", {"type": "array", "items": {"type": "string"}}),
-        ("some bool", {"type": "array", "items": {"type": "boolean"}, "minItems": 1}),
-        (
-            "map list Name",
-            {
-                "type": "object",
-                "additionalProperties": {"type": "array", "items": {"$ref": "Name"}},
-            },
-        ),
-        ("enum A 'b c'", {"type": "string", "enum": ["A", "b c"]}),
-        ("string?", {"type": "string", "nullable": True}),
-        ("Name = {}", {"allOf": [{"$ref": "Name"}], "default": {}}),
-        ("int | string", {"anyOf": [{"type": "integer"}, {"type": "string"}]}),
-    ],
-)
+@from_table("text", "schema")
 def test_compact_expressions(text: str, schema: dict[str, Any]) -> None:
     assert parse_type(text, "T") == schema
 

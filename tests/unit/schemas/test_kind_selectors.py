@@ -1,32 +1,12 @@
 import pytest
 
 from chartkit.schemas.kind_selectors import is_version, parse_kind_selector
+from tests.data import from_table
 
 
-@pytest.mark.parametrize(
-    ("text", "parts"),
-    [
-        ("Pod", ("*", "*", "Pod", "")),
-        ("*", ("*", "*", "*", "")),
-        ("*/*", ("*", "*", "*", "*")),
-        ("*/exec", ("*", "*", "*", "exec")),
-        ("*/Pod", ("*", "*", "Pod", "")),
-        ("v1/Pod", ("*", "v1", "Pod", "")),
-        ("v1beta1/CronJob", ("*", "v1beta1", "CronJob", "")),
-        ("Pod/status", ("*", "*", "Pod", "status")),
-        ("Pod.status", ("*", "*", "Pod", "status")),
-        ("apps/Deployment", ("*", "*", "apps", "Deployment")),
-        ("apps/v1/Deployment", ("apps", "v1", "Deployment", "")),
-        ("apps.v1.Deployment", ("apps", "v1", "Deployment", "")),
-        ("v1/Pod/exec", ("*", "v1", "Pod", "exec")),
-        ("apps/v1/Deployment/scale", ("apps", "v1", "Deployment", "scale")),
-        ("apps/v1/Deployment.scale", ("apps", "v1", "Deployment", "scale")),
-        ("a/b/c/d/e", ("", "", "", "")),
-        ("/Pod", ("*", "*", "", "Pod")),
-    ],
-)
-def test_kind_selectors(text: str, parts: tuple[str, str, str, str]) -> None:
-    assert parse_kind_selector(text) == parts
+@from_table("text", "parts")
+def test_kind_selectors(text: str, parts: list[str]) -> None:
+    assert list(parse_kind_selector(text)) == parts
 
 
 @pytest.mark.parametrize("text", ["v1", "v1alpha1", "v2beta2", "*"])

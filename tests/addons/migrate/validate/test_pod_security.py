@@ -1,14 +1,10 @@
 """Rules of the Pod Security Standards become a validation for each fact of their checks."""
 
-import pytest
-
 from chartkit.addons.migrate.convert import convert
 from chartkit.addons.migrate.differences import JOB_ANNOTATIONS, LATEST_STANDARD
 from chartkit.model import Resource
 from tests.addons.migrate.conversions import Converted, converted, one_line, policy
 from tests.data import from_table
-
-_FIRST = "name the images of containers, or '*'"
 
 
 def _pss(settings: str, kind: str = "Pod") -> Converted:
@@ -73,20 +69,7 @@ def test_excluded_controls_are_gone() -> None:
     assert "seccomp" not in str(found.documents)
 
 
-@pytest.mark.parametrize(
-    ("settings", "kind", "reason"),
-    [
-        ("level: restricted, exclude: [{controlName: Running as Non-root}]", "Pod", _FIRST),
-        (
-            "level: baseline, exclude: [{controlName: AppArmor, restrictedField: "
-            "'metadata.annotations[container.apparmor.security.beta.kubernetes.io/x]', "
-            "values: [x]}]",
-            "Pod",
-            "a single annotation",
-        ),
-        ("level: baseline", "Service", "do not all have their Pods in one place"),
-    ],
-)
+@from_table("settings", "kind", "reason")
 def test_rules_that_stay(settings: str, kind: str, reason: str) -> None:
     assert reason in _pss(settings, kind).reason
 

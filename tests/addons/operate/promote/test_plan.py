@@ -13,6 +13,7 @@ from chartkit.model import Json
 from chartkit.project.project import read_project
 from tests.addons.operate.promote.conftest import POLICY, Shop, config_map, report
 from tests.api_server import Api
+from tests.data import from_table
 from tests.unit.network.cluster.server import PagedServer, namespace
 from tests.unit.network.services.service import Service, serving
 
@@ -184,19 +185,9 @@ def test_a_promotion_that_cannot_be_planned_is_one_line(
     assert shop.project == before
 
 
-@pytest.mark.parametrize(
-    ("arguments", "told"),
-    [
-        (("clean", "--namespaces", ""), "'' is not a name of a namespace"),
-        (("--candidates", "--from", "prd"), "--from and --to name the same environment"),
-        (
-            ("clean", "--policy-reporter", "http://reports:8080"),
-            "--allow-network reports:8080 lets chartkit call it",
-        ),
-    ],
-)
+@from_table("arguments", "told")
 def test_options_that_promote_nothing_are_refused(
-    shop: Shop, arguments: tuple[str, ...], told: str
+    shop: Shop, arguments: list[str], told: str
 ) -> None:
     code, out, err = shop.run("promote", *arguments, "--to", "prd")
     assert (code, out) == (2, "")

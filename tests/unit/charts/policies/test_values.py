@@ -12,7 +12,7 @@ from chartkit.errors import RenderError
 from chartkit.helm.render import dry_run
 from chartkit.helm.staging import check_references
 from chartkit.model import Body
-from tests.data import tables
+from tests.data import from_table, tables
 from tests.shared import shared
 from tests.unit.charts.policies.upstream_values import (
     CASES,
@@ -31,7 +31,6 @@ _TABLES = tables(__file__)
 OF_CEL_ALONE = {"auditAnnotations", "auditAnnotationsByPolicy", "policyMatchConditions"}
 """Values that a ClusterPolicy refuses; see test_values_matrix.py for them, and for every form."""
 OF_NOTES = {"profiles"}
-PROBES = "disallow-host-probes"
 OF_OTHER_OBJECTS = {"permissions", "configMaps", "exceptions"}
 """Values that no policy says; see test_policies_permissions.py."""
 
@@ -128,32 +127,7 @@ def test_null_says_nothing_for_keys_that_values_yaml_does_not_have() -> None:
     assert render(old) == render()
 
 
-@pytest.mark.parametrize(
-    ("values", "place"),
-    [
-        ({"unknown": 1}, "unknown"),
-        ({"policies": {"disallow-hostpath": {}}}, "disallow-hostpath"),
-        ({"policies": {HOST_PATH: {"acton": "Audit"}}}, "acton"),
-        ({"policies": {HOST_PATH: {"parameters": {"x": 1}}}}, "'x'"),
-        ({"policies": {PROBES: {"parameters": {"x": 1}}}}, "'x'"),
-        ({"policies": {PROBES: {"parameters": {"podSecurityVersion": 1}}}}, "podSecurityVersion"),
-        ({"policies": {PROBES: {"acton": "Audit"}}}, "acton"),
-        ({"validationFailureActionByPolicy": {HOST_PATH: "Force"}}, "'Enforce'"),
-        ({"validationFailureActionOverrides": {"al": []}}, "'al'"),
-        ({"parameters": {"podSecurityversion": "v1.30"}}, "podSecurityversion"),
-        ({"policyExclude": {"host-paths": {}}}, "host-paths"),
-        ({"exclude": {"any": [{"resources": {"namespace": ["a"]}}]}}, "namespace"),
-        ({"validationFailureAction": "Force"}, "'Enforce'"),
-        ({"policies": {HOST_PATH: {"action": "Force"}}}, "'Enforce'"),
-        ({"validationFailureActionOverrides": {"all": [{"action": "Force"}]}}, "'Enforce'"),
-        ({"includeOtherPolicies": [STRICT]}, GROUPS),
-        ({"includeRestrictedPolicies": [HOST_PATH]}, STRICT),
-        ({"kyvernoVersion": 1.12}, "string"),
-        ({"kyvernoVersion": "newest"}, "kyvernoVersion"),
-        ({"autogenControllers": "Deployment, StatefulSet"}, "autogenControllers"),
-        ({"parameters": {"podSecurityVersion": "1.30"}}, "podSecurityVersion"),
-    ],
-)
+@from_table("values", "place")
 def test_the_schema_refuses(values: Body, place: str) -> None:
     with pytest.raises(RenderError) as raised:
         render(values)

@@ -41,29 +41,8 @@ from tests.unit.engine.cel_policies.policies import (
     variables,
 )
 
-FAILED = "CEL expression validation failed at index 0"
 
-
-@pytest.mark.parametrize(
-    ("validation", "status", "message"),
-    [
-        ({"expression": "true"}, "pass", "success"),
-        ({"expression": "false"}, "fail", FAILED),
-        ({"expression": "false", "message": "m"}, "fail", "m"),
-        ({"expression": "false", "message": " "}, "fail", " "),
-        ({"expression": "false", "message": "m", "messageExpression": "'e'"}, "fail", "e"),
-        ({"expression": "false", "message": "m", "messageExpression": "''"}, "fail", FAILED),
-        (
-            {"expression": "false", "messageExpression": "string(object.nope)"},
-            "fail",
-            "failed to evaluate message expression: no such key: nope",
-        ),
-        ({"expression": "object.nope == 1"}, "error", "error: no such key: nope"),
-        ({"expression": "oldObject.size() == 0"}, "pass", "success"),
-        ({"expression": "namespaceObject == null"}, "pass", "success"),
-        ({"expression": "size(exceptions.allowedImages) == 0"}, "pass", "success"),
-    ],
-)
+@from_table("validation", "status", "message")
 def test_validating_one_validation(validation: Body, status: str, message: str) -> None:
     assert said(validating(validations=[validation])) == (status, message)
 

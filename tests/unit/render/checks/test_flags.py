@@ -10,11 +10,11 @@ from chartkit.kyverno.controllers import allows_http, controllers
 from chartkit.model import Resource
 from chartkit.project.project import Project
 from chartkit.render.pipeline import RenderOptions, render_project
+from tests.data import from_table
 from tests.unit.project.project_files import write_profile, write_project
 
 FLAG = "allowHTTPInNamespacedPolicies"
 NAMES = ("admission", "background", "cleanup", "reports")
-VARIABLE = "FLAG_ENABLE_HTTP_IN_NAMESPACED_POLICIES"
 
 
 def _controller(name: str, **container: Any) -> Resource:
@@ -24,24 +24,7 @@ def _controller(name: str, **container: Any) -> Resource:
     return Resource(body)
 
 
-@pytest.mark.parametrize(
-    ("container", "is_on"),
-    [
-        ({}, False),
-        ({"args": None, "env": None}, False),
-        ({"args": [f"--{FLAG}=true"]}, True),
-        ({"args": [f"-{FLAG}=T", "--other"]}, True),
-        ({"args": [f"--{FLAG}", "1"]}, True),
-        ({"args": [f"--{FLAG}"]}, False),
-        ({"args": [f"{FLAG}=true"]}, False),
-        ({"args": [f"--{FLAG}=yes"]}, False),
-        ({"args": [f"--{FLAG}=true", f"--{FLAG}=false"]}, False),
-        ({"env": [{"name": VARIABLE, "value": "true"}]}, True),
-        ({"env": [{"name": VARIABLE, "value": {}}, {"name": "A", "value": "true"}]}, False),
-        ({"env": [{"name": VARIABLE, "value": "true"}], "args": [f"--{FLAG}=false"]}, False),
-        ({"env": [{"name": VARIABLE, "value": "true"}], "args": [f"--{FLAG}="]}, True),
-    ],
-)
+@from_table("container", "is_on")
 def test_a_flag_of_a_controller(container: Any, is_on: bool) -> None:
     assert allows_http([_controller("admission", **container)]) == is_on
 

@@ -7,6 +7,7 @@ import pytest
 from chartkit.project.project import read_project
 from chartkit.render.model import Outcome
 from chartkit.render.pipeline import RenderOptions, render_project
+from tests.data import from_table
 
 PROJECT = """\
 profiles: [pss-baseline]
@@ -16,35 +17,16 @@ environments:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("values", "deployers", "messages"),
-    [
-        (
-            "admissionController: {createSelfSignedCert: true}\n",
-            ("argocd", "flux"),
-            ["argocd: Argo CD renders without the cluster: every sync makes new certificates"],
-        ),
-        ("admissionController: {createSelfSignedCert: true}\n", ("flux",), []),
-        (
-            "webhooksCleanup: {enabled: false}\n",
-            ("argocd", "flux", "terraform"),
-            ["flux, terraform: nothing removes Kyverno's webhooks"],
-        ),
-        (
-            "crds: {annotations: {helm.sh/resource-policy: delete}}\n",
-            ("helmfile",),
-            ["helmfile: the definitions would be removed with the release"],
-        ),
-        ("webhooksCleanup: {enabled: false}\n", (), []),
-    ],
-)
+@from_table("values", "deployers", "messages")
 def test_values_that_go_wrong_are_named(
-    tmp_path: Path, values: str, deployers: tuple[str, ...], messages: list[str]
+    tmp_path: Path, values: str, deployers: list[str], messages: list[str]
 ) -> None:
     (tmp_path / "own.yaml").write_text(values)
     (tmp_path / "chartkit.yaml").write_text(PROJECT)
     project = read_project(tmp_path)
-    options = RenderOptions(tuple(project.environments.values()), check=True, gitops=deployers)
+    options = RenderOptions(
+        tuple(project.environments.values()), check=True, gitops=tuple(deployers)
+    )
     found = [row for row in render_project(project, options).rows if row.check == "gitops"]
     assert [row.outcome for row in found] == [Outcome.WARNING] * len(messages)
     for row, message in zip(found, messages, strict=True):

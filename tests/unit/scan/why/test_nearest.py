@@ -2,12 +2,11 @@
 
 from typing import Any
 
-import pytest
-
 from chartkit.documents.reader import read_text, resources
 from chartkit.engine import compile_any
 from chartkit.scan.run import ScanContext
 from chartkit.scan.why.asking import nearest_miss
+from tests.data import from_table
 
 CHECK = "      validate: {message: m, pattern: {metadata: {name: a}}}\n"
 OBJECTS = """\
@@ -30,24 +29,8 @@ def policy(*matches: str) -> str:
     return head + "".join(rules)
 
 
-@pytest.mark.parametrize(
-    ("matches", "said"),
-    [
-        (
-            ("kinds: [Deployment]", "kinds: [Pod], namespaces: [shp]"),
-            "p/r1: namespace shop is not shp, p.yaml:10:48; the object: Pod/shop/web",
-        ),
-        (
-            ("kinds: [Pod], namespaces: [shp]", "kinds: [Pod], namespaces: [shop], names: [db]"),
-            "p/r1: name web is not db, p.yaml:10:68; the object: Pod/shop/web",
-        ),
-        (
-            ("kinds: [Deployment]",),
-            "p/r0: kind Service is not Deployment, p.yaml:7:34; the object: Service/shop/front",
-        ),
-    ],
-)
-def test_the_rule_that_came_nearest(matches: tuple[str, ...], said: str) -> None:
+@from_table("matches", "said")
+def test_the_rule_that_came_nearest(matches: list[str], said: str) -> None:
     (resource,) = resources(read_text(policy(*matches), "p.yaml"))
     compiled: Any = compile_any(resource)
     objects = resources(read_text(OBJECTS, "o.yaml"))

@@ -292,26 +292,7 @@ def test_each_rule_is_declared_once_with_its_words() -> None:
     assert len(set(declared)) == len(RULES)
 
 
-SCHEMAS = [
-    "",
-    "[]",
-    "3",
-    '{"type": 5}',
-    '{"type": "strin"}',
-    '{"properties": 3}',
-    '{"properties": {"a": {"type": ["x"]}}}',
-    '{"properties": {"a": {"pattern": "((("}}}',
-    '{"properties": {"a": {"minLength": "x"}}}',
-    '{"$ref": "#"}',
-    '{"$ref": "#/x"}',
-    '{"$defs": {"a": {"$ref": "#/$defs/b"}, "b": {"$ref": "#/$defs/a"}}, "$ref": "#/$defs/a"}',
-    '{"allOf": []}',
-    '{"enum": 1, "required": "a", "items": 1}',
-    '{"a": NaN}',
-]
-
-
-@pytest.mark.parametrize("schema", SCHEMAS)
+@from_table("schema")
 def test_a_schema_that_is_none(
     schema: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -15,77 +15,7 @@ def test_checker_types(source: str, expected: str) -> None:
     assert output(source) == expected
 
 
-_OVERLOAD = "found no matching overload for"
-
-
-@pytest.mark.parametrize(
-    ("source", "expected"),
-    [
-        ("x", {1: "undeclared reference to 'x' (in container '')"}),
-        (".x.y", {2: "undeclared reference to '.x' (in container '')"}),
-        ("f(1)", {2: "undeclared reference to 'f' (in container '')"}),
-        ("object.f(1)", {9: "undeclared reference to 'f' (in container '')"}),
-        ("1 + 'a'", {3: f"{_OVERLOAD} '_+_' applied to '(int, string)'"}),
-        ("-'a'", {1: f"{_OVERLOAD} '-_' applied to '(string)'"}),
-        ("'a'.size(1)", {9: f"{_OVERLOAD} 'size' applied to 'string.(int)'"}),
-        ("size()", {5: f"{_OVERLOAD} 'size' applied to '()'"}),
-        ("[] + 1", {4: f"{_OVERLOAD} '_+_' applied to '(list(dyn), int)'"}),
-        ("1 == 1.0", {3: f"{_OVERLOAD} '_==_' applied to '(int, double)'"}),
-        ("true && 1", {9: "expected type 'bool' but found 'int'"}),
-        (
-            "1 && 'a' || []",
-            {
-                1: "expected type 'bool' but found 'int'",
-                6: "expected type 'bool' but found 'string'",
-                13: "expected type 'bool' but found 'list(_var0)'",
-            },
-        ),
-        ("1.a", {2: "type 'int' does not support field selection"}),
-        ("[].a", {3: "type 'list(_var0)' does not support field selection"}),
-        ("list.a", {5: "type 'type(list(dyn))' does not support field selection"}),
-        ("pod.nme", {4: "undefined field 'nme'"}),
-        ("lost.a", {5: "unexpected failed resolution of 'Lost'"}),
-        ("quantity('1').a", {14: "unexpected failed resolution of 'Quantity'"}),
-        (
-            "1.map(x, x)",
-            {
-                1: "expression of type 'int' cannot be range of a comprehension "
-                "(must be list, map, or dynamic)"
-            },
-        ),
-        (
-            "result.items.map(x, x)",
-            {
-                7: "expression of type 'any' cannot be range of a comprehension "
-                "(must be list, map, or dynamic)"
-            },
-        ),
-        ("[1].all(x, x)", {12: "expected type 'bool' but found 'int'"}),
-        ("[1].filter(x, x)", {11: f"{_OVERLOAD} '_?_:_' applied to '(int, list(int), list(int))'"}),
-        ("[?1]", {3: "expected type 'optional_type(int)' but found 'int'"}),
-        ("{?'a': 1}", {8: "expected type 'optional_type(int)' but found 'int'"}),
-        ("Lost{}", {5: "undeclared reference to 'Lost' (in container '')"}),
-        ("int{}", {4: "'int' is not a message type"}),
-        ("net.IP{}", {7: "'net.IP' is not a message type"}),
-        (
-            "Pod{name: 1, nme: 'a', ?ports: []}",
-            {
-                9: "expected type of field 'name' is 'string' but provided type is 'int'",
-                17: "undefined field 'nme'",
-                32: "expected type 'optional_type(list(_var0))' but found 'list(_var0)'",
-            },
-        ),
-        (
-            "x + y.map(z, z.a + w) + pod.b",
-            {
-                1: "undeclared reference to 'x' (in container '')",
-                5: "undeclared reference to 'y' (in container '')",
-                20: "undeclared reference to 'w' (in container '')",
-                28: "undefined field 'b'",
-            },
-        ),
-    ],
-)
+@from_table("source", "expected")
 def test_checker_complaints(source: str, expected: dict[int, str]) -> None:
     assert complaints(source) == expected
 

@@ -13,6 +13,7 @@ from chartkit.engine.cluster_policy.podsecurity.checks import (
 )
 from chartkit.engine.cluster_policy.podsecurity.pod import Violation, read_pod
 from chartkit.model import Body, Resource
+from tests.data import from_table
 
 SECURE: Body = {
     "allowPrivilegeEscalation": False,
@@ -65,111 +66,14 @@ def test_a_silent_pod_breaks_what_restricted_asks_for() -> None:
 
 
 FORBIDDEN = "is forbidden, forbidden values found:"
-C = "spec.containers[0]"
-S = f"{C}.securityContext"
 
 
-@pytest.mark.parametrize(
-    ("security", "check", "error"),
-    [
-        ({"privileged": True}, "privileged", f"{S}.privileged {FORBIDDEN} true"),
-        ({"procMount": "Unmasked"}, "procMount", f"{S}.procMount {FORBIDDEN} Unmasked"),
-        ({"procMount": ""}, "procMount", f"{S}.procMount: Forbidden"),
-        ({"runAsUser": 0}, "runAsUser", f"{S}.runAsUser {FORBIDDEN} 0"),
-        ({"runAsNonRoot": False}, "runAsNonRoot", f"{S}.runAsNonRoot {FORBIDDEN} false"),
-        (
-            {"allowPrivilegeEscalation": None},
-            "allowPrivilegeEscalation",
-            f"{S}.allowPrivilegeEscalation {FORBIDDEN} nil",
-        ),
-        (
-            {"allowPrivilegeEscalation": True},
-            "allowPrivilegeEscalation",
-            f"{S}.allowPrivilegeEscalation {FORBIDDEN} true",
-        ),
-        (
-            {"capabilities": {"drop": ["KILL", "CHOWN"]}},
-            "capabilities_restricted",
-            f"{S}.capabilities.drop {FORBIDDEN} [CHOWN KILL]",
-        ),
-        (
-            {"capabilities": {"drop": ["ALL"], "add": ["SYS_TIME", "NET_ADMIN"]}},
-            "capabilities_baseline",
-            f"{S}.capabilities.add {FORBIDDEN} [NET_ADMIN SYS_TIME]",
-        ),
-        (
-            {"windowsOptions": {"hostProcess": True}},
-            "windowsHostProcess",
-            f"{S}.windowsOptions.hostProcess {FORBIDDEN} true",
-        ),
-        (
-            {"seccompProfile": {"type": "Unconfined"}},
-            "seccompProfile_baseline",
-            f"{S}.seccompProfile.type {FORBIDDEN} Unconfined",
-        ),
-        (
-            {"seccompProfile": {}},
-            "seccompProfile_restricted",
-            f"{S}.seccompProfile.type: Forbidden",
-        ),
-        (
-            {"appArmorProfile": {"type": "Unconfined"}},
-            "appArmorProfile",
-            f"{S}.appArmorProfile.type {FORBIDDEN} Unconfined",
-        ),
-        (
-            {"seLinuxOptions": {"user": "root"}},
-            "seLinuxOptions",
-            f"{S}.seLinuxOptions.user {FORBIDDEN} root",
-        ),
-    ],
-)
+@from_table("security", "check", "error")
 def test_fields_of_a_container(security: Body, check: str, error: str) -> None:
     assert texts(pod({**SECURE, **security}))[check] == [error]
 
 
-@pytest.mark.parametrize(
-    ("spec", "check", "error"),
-    [
-        ({"hostPID": True}, "hostNamespaces", f"spec.hostPID {FORBIDDEN} true"),
-        (
-            {"volumes": [{"name": "v", "hostPath": {"path": "/etc"}}]},
-            "hostPathVolumes",
-            f"spec.volumes[0].hostPath {FORBIDDEN} /etc",
-        ),
-        (
-            {"volumes": [{"name": "v", "emptyDir": {}}, {"name": "w", "nfs": {}}]},
-            "restrictedVolumes",
-            "spec.volumes[1].nfs: Forbidden",
-        ),
-        (
-            {"volumes": [{"name": "v"}]},
-            "restrictedVolumes",
-            "spec.volumes[0].unknown: Forbidden",
-        ),
-        (
-            {"securityContext": {"sysctls": [{"name": "a.b"}]}},
-            "sysctls",
-            f"spec.securityContext.sysctls[0].name {FORBIDDEN} a.b",
-        ),
-        (
-            {"securityContext": {"runAsUser": 0}},
-            "runAsUser",
-            f"spec.securityContext.runAsUser {FORBIDDEN} 0",
-        ),
-        (
-            {"annotations": {"container.apparmor.security.beta.kubernetes.io/c": "unconfined"}},
-            "appArmorProfile",
-            "metadata.annotations[container.apparmor.security.beta.kubernetes.io/c] "
-            f"{FORBIDDEN} unconfined",
-        ),
-        (
-            {"initContainers": [{"name": "i", "ports": [{"hostPort": 80}], "securityContext": {}}]},
-            "hostPorts",
-            f"spec.initContainers[0].ports[0].hostPort {FORBIDDEN} 80",
-        ),
-    ],
-)
+@from_table("spec", "check", "error")
 def test_fields_of_a_pod(spec: Body, check: str, error: str) -> None:
     assert texts(pod(SECURE, **spec))[check] == [error]
 

@@ -23,6 +23,7 @@ from chartkit.addons.migrate.charts.forms import (
 from chartkit.addons.migrate.charts.proof import Agree, ChartProof, ValuesCase, cases
 from chartkit.addons.migrate.charts.template import DOCUMENT
 from chartkit.documents.reader import parse_yaml
+from chartkit.engine.kubernetes.kinds import KYVERNO_GROUP
 from chartkit.errors import ChartkitError, InputError
 from chartkit.helm.model import Target
 from chartkit.model import Body, Location, mapping_at
@@ -40,6 +41,10 @@ _TABLE: Final = re.compile(
     r"^\| *Key *\| *Type *\| *Default *\| *Description *\|\n\|[-| :]+\|\n", re.MULTILINE
 )
 _ROUNDS: Final = 4
+_TOGETHER: Final = (
+    f"its template asks for the API {KYVERNO_GROUP}, and has a policy that stays: give the latter "
+    "a template of its own"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +60,7 @@ class ChartMigration:
     converted: frozenset[Path] = frozenset()
     left: Sequence[tuple[Location, str]] = ()
     refused: Mapping[Path, Sequence[str]] = field(default_factory=dict)
+    served: Sequence[Location] = ()
 
     def has(self, location: Location) -> bool:
         """Report whether a template is converted, or named with the reason why it is not."""
@@ -103,6 +109,7 @@ def migrate_chart(
                 forms.setdefault(file, []).append(form)
     texts: dict[Path, str] = {}
     for _ in range(_ROUNDS):
+        _leave_together(forms, left)
         if not forms:
             break
         texts = _texts(folder, sources, forms, prefix)
@@ -114,12 +121,35 @@ def migrate_chart(
             (file,) = [file for file, made in forms.items() if form in made]
             left.append((Location(str(file), form.region.line), reason))
             forms[file].remove(form)
-        forms = {file: made for file, made in forms.items() if made}
     refused = {
         file: [reason for form in made for reason in form.refused] for file, made in forms.items()
     }
+    conditions = {
+        (str(file), sources[file].count("\n", 0, form.served.start) + 1)
+        for file, made in forms.items()
+        for form in made
+        if form.served
+    }
     left.sort(key=lambda row: (row[0].file, row[0].line))
-    return ChartMigration(texts if forms else {}, frozenset(forms) | present, left, refused)
+    return ChartMigration(
+        texts if forms else {},
+        frozenset(forms) | present,
+        left,
+        refused,
+        [Location(file, line) for file, line in sorted(conditions)],
+    )
+
+
+def _leave_together(forms: dict[Path, list[NewForm]], left: list[tuple[Location, str]]) -> None:
+    """Leave out new forms behind a condition on the API of kyverno.io, next to a policy that
+    stays, which needs the condition as it is; and templates without new forms."""
+    staying = {place.file for place, _ in left}
+    for file, made in list(forms.items()):
+        leaving = [form for form in made if form.served and str(file) in staying]
+        left += [(Location(str(file), form.region.line), _TOGETHER) for form in leaving]
+        forms[file] = [form for form in made if form not in leaving]
+        if not forms[file]:
+            del forms[file]
 
 
 def _of_dependencies(folder: Path) -> Iterator[str]:
@@ -256,6 +286,7 @@ def migrate_charts(
     converted: set[Path] = set()
     left: list[tuple[Location, str]] = []
     refused: dict[Path, Sequence[str]] = {}
+    served: list[Location] = []
     for folder in folders:
         try:
             made = migrate_chart(folder, given, target, known, agree)
@@ -269,4 +300,5 @@ def migrate_charts(
         converted |= made.converted
         left += made.left
         refused |= made.refused
-    return ChartMigration(texts, frozenset(converted), left, refused)
+        served += made.served
+    return ChartMigration(texts, frozenset(converted), left, refused, served)

@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Final
 
 from chartkit.addons.migrate.assembly import API_VERSION
 from chartkit.addons.migrate.charts.rendering import PolicyTemplate
+from chartkit.addons.migrate.charts.served import Served, served
 from chartkit.addons.migrate.charts.template import (
     Block,
     Node,
@@ -48,13 +49,15 @@ class NewForm:
     """A policy's new form in its template.
 
     region: the old form; text: the new one, by condition; helpers: whether it uses the chart's
-    helpers; refused: what values may not ask for, a sentence each.
+    helpers; refused: what values may not ask for, a sentence each; served: the condition on the
+    API of kyverno.io around it.
     """
 
     region: Region
     parts: Mapping[str, str]
     uses_helpers: bool
     refused: Sequence[str] = ()
+    served: Served | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +110,9 @@ def new_forms(text: str, named: NamedTemplates) -> list[NewForm | LeftPolicy]:
             forms.append(LeftPolicy(region.line, _NO_EXCEPTION, region))
             continue
         try:
-            forms.append(_new_form(text[region.start : region.end], region, named))
+            api = served(text, region, named.nodes)
+            form = _new_form(text[region.start : region.end], region, named)
+            forms.append(replace(form, served=api))
         except NotPlacedError as error:
             forms.append(LeftPolicy(error.line or region.line, error.message, region))
     return forms
@@ -195,16 +200,25 @@ def _guards(variants: Variants) -> list[str]:
 def with_forms(text: str, forms: Sequence[NewForm], is_numbered: bool = False) -> str:
     """Return a template with both forms of its policies; is_numbered: whether old ones have the
     number of theirs in a field, for the proof."""
-    for number, form in reversed(list(enumerate(forms))):
-        region = form.region
-        old = text[region.start : region.end]
+    edits: dict[tuple[int, int], str] = {}
+    for number, form in enumerate(forms):
+        region, api = form.region, form.served
         switch = f"{region.root}.Values.{SWITCH}"
-        lines = [f'{{{{- if ne {switch} "{VALIDATING}" }}}}', old, "{{- end }}"]
-        lines[1:1] = [f"{NUMBER}: {number}"] * is_numbered
+        lines = [_opening(f'ne {switch} "{VALIDATING}"', api and api.old)]
+        lines += [f"{NUMBER}: {number}"] * is_numbered
+        lines += [text[region.start : region.end], "{{- end }}"]
         for condition, part in form.parts.items():
-            lines += [f"{{{{- if {condition} }}}}", part, "{{- end }}"]
-        text = text[: region.start] + "\n".join(lines) + text[region.end :]
+            lines += [_opening(condition, api and api.new), part, "{{- end }}"]
+        edits[region.start, region.end] = "\n".join(lines)
+        if api is not None:
+            edits[api.start, api.end] = api.either
+    for (start, end), edit in sorted(edits.items(), reverse=True):
+        text = text[:start] + edit + text[end:]
     return text
+
+
+def _opening(condition: str, api: str | None) -> str:
+    return f"{{{{- if and ({condition}) ({api}) }}}}" if api else f"{{{{- if {condition} }}}}"
 
 
 @cache

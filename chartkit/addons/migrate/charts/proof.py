@@ -272,6 +272,7 @@ class ChartProof:
         is_whole = not refused
         for form, resource in zip(forms, map(Resource, old), strict=True):
             if form is None or not is_legacy(resource):
+                is_whole = is_whole and (form is None or case.is_own)  # values are its apiVersion
                 continue
             stopped = self._stopped(form, everywhere, refused)
             if stopped:

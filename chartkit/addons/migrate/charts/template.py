@@ -13,8 +13,12 @@ from chartkit.errors import ChartkitError
 from chartkit.helm.syntax import CLOSE, OPEN, Action, Call, Inner, Literal, Path, Term, read_action
 
 DOCUMENT: Final = re.compile(
-    rf"^apiVersion:[ \t]*[\"']?{re.escape(KYVERNO_GROUP)}/\S+[ \t]*(?:#.*)?$", re.MULTILINE
+    r"(?:^kind:[^\n]*\n)?^apiVersion:[ \t]*"
+    rf"(?:(?P<version>[\"']?{re.escape(KYVERNO_GROUP)}/\S+)[ \t]*(?:#.*)?$"
+    r"|\{\{.*$(?=\n(?:#.*\n)*kind:[ \t]*[\"']?Cluster(?:Cleanup)?Policy\b))",
+    re.MULTILINE,
 )
+"""The begin of a policy; version: unless Helm code gives it."""
 _KIND: Final = re.compile(
     r"^kind:[ \t]*[\"']?((?:Cluster)?(?:Cleanup)?Policy|PolicyException)[\"']?[ \t]*(?:#.*)?$",
     re.MULTILINE,
@@ -154,7 +158,8 @@ class Region:
 
     start, end: its place in the text; line: of its `apiVersion`; version: that line; kind: of the
     policy; root: `$` where `.` is not the chart's root, else empty; variables: those that are set
-    before, and `.` where a block binds it.
+    before, and `.` where a block binds it; around: the actions that open the blocks around it, each
+    with those of the branches before its own.
     """
 
     start: int
@@ -164,6 +169,7 @@ class Region:
     kind: str
     root: str
     variables: Mapping[str, Term]
+    around: Sequence[Sequence[Action]] = ()
 
 
 def regions(text: str) -> list[Region]:
@@ -174,32 +180,36 @@ def regions(text: str) -> list[Region]:
         line = text.count("\n", 0, match.start()) + 1
         if any(action.start < match.start() < action.end for action in read):
             continue
-        if any(
-            "ValidatingPolicy" in text[one.start : one.end] for one in _around(match.start(), read)
-        ):
+        around = _around(match.start(), read)
+        opening = [branches[0] for branches in around]
+        if any("ValidatingPolicy" in text[one.start : one.end] for one in opening):
             continue  # behind a switch already
         end = _end(text, match.start(), read)
         kind = _KIND.search(text, match.start(), end)
         if kind is None:
             raise NotPlacedError("the kind of the policy comes from values", line)
         before = [action for action in read if action.end <= match.start()]
-        keywords = {action.keyword for action in _around(match.start(), read)}
+        keywords = {action.keyword for action in opening}
         root = "$" if keywords & _REBINDING else ""
         if keywords & {"define", "block"}:
             raise NotPlacedError("the policy is part of a named template", line)
         variables = _variables(before, text)
-        found.append(Region(match.start(), end, line, match[0], kind[1], root, variables))
+        version = f"apiVersion: {match['version'] or f'{KYVERNO_GROUP}/v1'}"
+        region = Region(match.start(), end, line, version, kind[1], root, variables, around)
+        found.append(region)
     return found
 
 
-def _around(position: int, read: Sequence[Action]) -> list[Action]:
-    """Return the actions that open the blocks around a position."""
-    blocks: list[Action] = []
+def _around(position: int, read: Sequence[Action]) -> list[list[Action]]:
+    """Return the blocks around a position: the actions that open their branches, up to its own."""
+    blocks: list[list[Action]] = []
     for action in read:
         if action.start >= position:
             break
         if action.keyword in _BLOCKS:
-            blocks.append(action)
+            blocks.append([action])
+        elif action.keyword.startswith("else") and blocks:
+            blocks[-1].append(action)
         elif action.keyword == "end":
             blocks[-1:] = []
     return blocks

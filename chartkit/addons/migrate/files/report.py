@@ -70,6 +70,8 @@ def _charts(migration: Migration) -> Iterator[str]:
         return
     count = len(charts.converted)
     yield f"{counted(count, 'template')} of charts with both forms of a policy, behind {SWITCH}"
+    for place in charts.served:
+        yield f"{place}: asks for the API of either form, and each form for its own"
     reasons = (reason for reasons in charts.refused.values() for reason in reasons)
     refused: dict[str, list[str]] = {}
     for reason in reasons:

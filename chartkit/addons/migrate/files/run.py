@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Final, TextIO
 
 from chartkit.addons.migrate.acceptance import accepted_rules
+from chartkit.addons.migrate.assembly import API_VERSION
 from chartkit.addons.migrate.charts.chart import ChartMigration, KnownTemplates, migrate_charts
 from chartkit.addons.migrate.charts.proof import ValuesCase
 from chartkit.addons.migrate.conversion import Conversion
@@ -231,7 +232,8 @@ def _charts(
     if len(cases) > 1:
         cases.append(ValuesCase("all values files", read_values(given).merged))
     chart = options.inventory
-    target = HelmTarget(chart.release, chart.namespace, chart.kube_version or "", API_VERSIONS)
+    served = (*API_VERSIONS, API_VERSION)
+    target = HelmTarget(chart.release, chart.namespace, chart.kube_version or "", served)
 
     def agree(legacy: Resource, forms: Sequence[Resource], conversion: Conversion) -> str:
         settings = proof_options(conversion, options.proof_seconds)

@@ -1,0 +1,109 @@
+"""Conditions on the API of kyverno.io around policies: each form asks for its own API.
+
+A template that is rendered where `kyverno.io/v1` is served is rendered where either API is.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from chartkit.addons.migrate.assembly import API_VERSION
+from chartkit.addons.migrate.charts.template import Node, NotPlacedError, Region, Text
+from chartkit.engine.kubernetes.kinds import KYVERNO_GROUP
+from chartkit.helm.syntax import Action, Call, Inner, Literal, Path, Term, terms
+
+_HAS: Final = ".Capabilities.APIVersions.Has"
+_ASKED: Final = re.compile(rf"\$?{re.escape(_HAS)}\s+([\"`]){re.escape(KYVERNO_GROUP)}/[^\"`]*\1")
+_DEEPEST: Final = 4
+Named = Mapping[str, Sequence[Node]]
+
+
+@dataclass(frozen=True, slots=True)
+class Served:
+    """A condition around a policy. start, end: the place of its action; either: the action with
+    both APIs; old, new: what the forms ask for."""
+
+    start: int
+    end: int
+    either: str
+    old: str
+    new: str
+
+
+def served(text: str, region: Region, named: Named) -> Served | None:
+    """Return the condition on the API of kyverno.io around a policy; raise NotPlacedError for one
+    that cannot ask for both APIs."""
+    found: list[Served] = []
+    for *before, action in region.around:
+        asking = [one for one in (*before, action) if _asks(one.value, region, named)]
+        if asking == [action] and _is_plain(action.value):
+            found.append(_both(text[action.start : action.end], action, region.root))
+        elif asking:
+            code = " ".join(text[asking[0].start : asking[0].end].split())
+            raise NotPlacedError(
+                f"the new form would go with the API {KYVERNO_GROUP}, which {code} asks for",
+                text.count("\n", 0, asking[0].start) + 1,
+            )
+    if len(found) > 1:
+        raise NotPlacedError(f"several conditions ask for {KYVERNO_GROUP}", region.line)
+    return found[0] if found else None
+
+
+def _both(code: str, action: Action, root: str) -> Served:
+    def new(match: re.Match[str]) -> str:
+        return f'{match[0].split()[0]} "{API_VERSION}"'
+
+    either = _ASKED.sub(lambda match: f"or ({match[0]}) ({new(match)})", code)
+    (asked,) = _ASKED.finditer(code)
+    prefix = root if asked[0].startswith(".") else ""
+    return Served(action.start, action.end, either, prefix + asked[0], prefix + new(asked))
+
+
+def _is_plain(term: Term | None) -> bool:
+    """Report whether a term asks for an API once, and holds only where that is served."""
+    match term:
+        case Inner(value, ()):
+            return _is_plain(value)
+        case Call("and", arguments):
+            return sum(map(_is_plain, arguments)) == 1
+    return isinstance(term, Call) and _is_question(term) and term.name.endswith(_HAS)
+
+
+def _is_question(term: Term) -> bool:
+    match term:
+        case Call(name, (Literal(api, True),)) if name.removeprefix("$") == _HAS:
+            return api.startswith(f"{KYVERNO_GROUP}/")
+        case Call("has", (Literal(api, True), Path(_, (*_, "APIVersions")))):
+            return api.startswith(f"{KYVERNO_GROUP}/")
+    return False
+
+
+def _asks(term: Term | None, region: Region, named: Named, depth: int = 0) -> bool:
+    """Report whether a term, its variables or the templates that it includes ask for the API."""
+    if term is None or depth > _DEEPEST:
+        return False
+    below = [value for part in terms(term) for value in _behind(part, region, named)]
+    return any(map(_is_question, terms(term))) or any(
+        _asks(value, region, named, depth + 1) for value in below
+    )
+
+
+def _behind(part: Term, region: Region, named: Named) -> Iterator[Term]:
+    match part:
+        case Path(root, _) if root and root in region.variables:
+            yield region.variables[root]
+        case Call("include", (Literal(name, True), *_)):
+            yield from _values(named.get(name, ()))
+
+
+def _values(nodes: Sequence[Node]) -> Iterator[Term]:
+    """Yield the values that nodes print, set and decide by."""
+    for node in nodes:
+        if isinstance(node, Text):
+            continue
+        yield node.value
+        if hasattr(node, "body"):
+            yield from _values([*node.body, *node.otherwise])

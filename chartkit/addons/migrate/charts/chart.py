@@ -15,13 +15,14 @@ from chartkit.addons.migrate.charts.forms import (
     SWITCH,
     LeftPolicy,
     NewForm,
-    helpers,
     named_templates,
     new_forms,
     with_forms,
 )
+from chartkit.addons.migrate.charts.helpers import helpers
 from chartkit.addons.migrate.charts.proof import Agree, ChartProof, ValuesCase, cases
 from chartkit.addons.migrate.charts.template import DOCUMENT
+from chartkit.addons.migrate.charts.variants import HELPERS
 from chartkit.documents.reader import parse_yaml
 from chartkit.engine.kubernetes.kinds import KYVERNO_GROUP
 from chartkit.errors import ChartkitError, InputError
@@ -36,11 +37,9 @@ _COMMENT: Final = """\
 # CEL), or both: ClusterPolicies, which act, and next to them ValidatingPolicies that only report.
 """
 _README: Final = " ".join(line.strip("# -") for line in _COMMENT.splitlines())
-_HELPERS: Final = "templates/_policy-types.tpl"
 _TABLE: Final = re.compile(
     r"^\| *Key *\| *Type *\| *Default *\| *Description *\|\n\|[-| :]+\|\n", re.MULTILINE
 )
-_ROUNDS: Final = 4
 _TOGETHER: Final = (
     f"its template asks for the API {KYVERNO_GROUP}, and has a policy that stays: give the latter "
     "a template of its own"
@@ -108,10 +107,8 @@ def migrate_chart(
             else:
                 forms.setdefault(file, []).append(form)
     texts: dict[Path, str] = {}
-    for _ in range(_ROUNDS):
-        _leave_together(forms, left)
-        if not forms:
-            break
+    _leave_together(forms, left)
+    while forms:
         texts = _texts(folder, sources, forms, prefix)
         numbered = _texts(folder, sources, forms, prefix, is_numbered=True)
         differences = _differences(folder, numbered, forms, given, target, known, agree)
@@ -121,6 +118,7 @@ def migrate_chart(
             (file,) = [file for file, made in forms.items() if form in made]
             left.append((Location(str(file), form.region.line), reason))
             forms[file].remove(form)
+        _leave_together(forms, left)
     refused = {
         file: [reason for form in made for reason in form.refused] for file, made in forms.items()
     }
@@ -214,7 +212,9 @@ def _texts(
         file: with_forms(sources[file], policies, is_numbered) for file, policies in forms.items()
     }
     if any(form.uses_helpers for policies in forms.values() for form in policies):
-        texts[folder / _HELPERS] = helpers(prefix)
+        own = folder / "templates" / HELPERS
+        others = (text for file, text in (dict(sources) | texts).items() if file != own)
+        texts[own] = helpers(prefix, list(others))
     values, schema, readme = (
         folder / name for name in ("values.yaml", "values.schema.json", "README.md")
     )

@@ -19,6 +19,8 @@ _AMONG: Final = re.compile(
     r"(\w+(?:[\w.?]|\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)|\[[^\[\]\s]*\])*)"
     r" in chartkitlist(\d{3})"
 )
+_OUTER: Final = "$outer"
+_DOT: Final = re.compile(r"(?<![\w.$)\"])(\.(?=[a-z_]))")
 _ROOT: Final = re.compile(r"(?<![\w.$)\"])\.(?=Values\b|Release\b|Chart\b|Capabilities\b)")
 
 
@@ -26,15 +28,15 @@ _ROOT: Final = re.compile(r"(?<![\w.$)\"])\.(?=Values\b|Release\b|Chart\b|Capabi
 class TemplateCode:
     """Writes Helm code in place of marks.
 
-    prefix: the beginning of the names of helpers; looping: the lists whose loops are open;
-    optional: those that may be missing.
+    looping: the lists whose loops are open; optional: those that may be missing; variables: code
+    of those that are set before the policy.
     """
 
     variants: Variants
-    prefix: str
     uses_helpers: bool = False
     looping: list[str] = field(default_factory=list)
     optional: set[str] = field(default_factory=set)
+    variables: dict[str, str] = field(default_factory=dict)
 
     def next_items(self, value: Json, name: str) -> Json:
         """Return a value with the marks of a list's first item as those of its second."""
@@ -69,17 +71,26 @@ class TemplateCode:
             return f"range {', '.join(names)} := {code}"
         if len(names) == 1:
             return f"range $index, {names[0]} := {code}"
+        inside = argument(self.within(code))
         return (
             f"range $index, {names[0]} := keys {argument(code)} | sortAlpha }}}}"
-            f"{{{{ {names[1]} := get {argument(code)} {names[0]}"
+            f"{{{{ {names[1]} := get {inside} {names[0]}"
         )
 
     def line(self, name: str) -> int:
         return self.variants.template.lines.get(name, self.variants.line)
 
     def at(self, code: str) -> str:
-        """Return Helm code for where it stands: inside of a loop, `.` is not the chart's root."""
-        return _ROOT.sub("$.", code) if self.looping else code
+        """Return Helm code for where it stands."""
+        return self.within(code) if self.looping else code
+
+    def within(self, code: str) -> str:
+        """Return Helm code for the inside of a loop, where `.` is an item."""
+        code = _ROOT.sub("$.", code)
+        inside = _DOT.sub(rf"{_OUTER}\1", code)
+        if inside != code:
+            self.variables[_OUTER] = "."
+        return inside
 
     def term(self, term: Term, as_argument: bool = False) -> str:
         return self.at(show_argument(term) if as_argument else show(term))
@@ -138,7 +149,7 @@ class TemplateCode:
         # What is absent is equal to no text, and ends with none.
         wild = text.replace(".orValue(null)", ".orValue('')")
         facts += f' "wild" {json.dumps(wild)}' if wild != text else ""
-        return f'{{{{ include "{self.prefix}.fits" (dict {facts}) }}}}'
+        return f'{{{{ include "{self.variants.prefix}.fits" (dict {facts}) }}}}'
 
     def list_code(self, parts: Sequence[str]) -> str:
         """Return the code of a list of several parts, of which some may be missing."""
@@ -174,8 +185,8 @@ class TemplateCode:
             return re.sub(r"(ck-mark\d{3}x)0(?=xxx)", rf"\g<1>{index}", unit)
 
         rebuilt = [before + gap.join(map(numbered, range(count))) + after for count in (2, 3)]
-        if [" ".join(piece.split()) for piece in rebuilt] != [
-            " ".join(x.split()) for x in (two, three)
+        if ["".join(piece.split()) for piece in rebuilt] != [
+            "".join(piece.split()) for piece in (two, three)
         ]:
             raise self._unlike(name)
         return self._repeat(before, gap, unit, after, name)

@@ -6,8 +6,6 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
-from pathlib import Path
 from typing import Final
 
 from chartkit.addons.migrate.assembly import API_VERSION
@@ -130,9 +128,9 @@ def _new_form(text: str, region: Region, named: NamedTemplates) -> NewForm:
     ]
     template = PolicyTemplate(nodes, named.nodes, region.variables, named.values)
     switch = f"{region.root}.Values.{SWITCH}"
-    variants = Variants(template, region.line, f'eq {switch} "both"')
+    variants = Variants(template, region.line, f'eq {switch} "both"', named.prefix)
     variants.explore()
-    writer = Writer(variants, named.prefix)
+    writer = Writer(variants)
     parts: dict[str, list[str]] = {}
     for document in _documents(variants):
         kind, _, end = document.partition("/")
@@ -146,7 +144,7 @@ def _new_form(text: str, region: Region, named: NamedTemplates) -> NewForm:
         lines += ["{{- end }}"] * lines[0].startswith("{{")
         parts.setdefault(condition, []).extend(lines)
     guards = _guards(variants)
-    settings = [f"{{{{- {name} := {code} }}}}" for name, code in writer.variables.items()]
+    settings = [f"{{{{- {name} := {code} }}}}" for name, code in writer.code.variables.items()]
     return NewForm(
         region,
         {key: "\n".join([*settings, *guards, *lines]) for key, lines in parts.items()},
@@ -204,11 +202,11 @@ def with_forms(text: str, forms: Sequence[NewForm], is_numbered: bool = False) -
     for number, form in enumerate(forms):
         region, api = form.region, form.served
         switch = f"{region.root}.Values.{SWITCH}"
-        lines = [_opening(f'ne {switch} "{VALIDATING}"', api and api.old)]
+        lines = [_opening(f'ne {switch} "{VALIDATING}"', api.old if api else "")]
         lines += [f"{NUMBER}: {number}"] * is_numbered
         lines += [text[region.start : region.end], "{{- end }}"]
         for condition, part in form.parts.items():
-            lines += [_opening(condition, api and api.new), part, "{{- end }}"]
+            lines += [_opening(condition, api.new if api else ""), part, "{{- end }}"]
         edits[region.start, region.end] = "\n".join(lines)
         if api is not None:
             edits[api.start, api.end] = api.either
@@ -217,15 +215,5 @@ def with_forms(text: str, forms: Sequence[NewForm], is_numbered: bool = False) -
     return text
 
 
-def _opening(condition: str, api: str | None) -> str:
+def _opening(condition: str, api: str) -> str:
     return f"{{{{- if and ({condition}) ({api}) }}}}" if api else f"{{{{- if {condition} }}}}"
-
-
-@cache
-def _helpers() -> str:
-    return (Path(__file__).parent / "helpers.tpl").read_text("utf-8")
-
-
-def helpers(prefix: str) -> str:
-    """Return the helpers that new forms use, as a chart has them."""
-    return _helpers().replace("CHART.", f"{prefix}.")

@@ -1,4 +1,4 @@
-{{/* Exclusions and pod controllers of values, as policies of policies.kyverno.io have them. */}}
+{{/* What policies of policies.kyverno.io make of values. */}}
 
 {{/*
 A condition in CEL that holds for requests which are not excluded; empty where nothing is. Takes
@@ -113,4 +113,50 @@ between them) and exclude. A policy that excludes Pods by name is not extended.
 {{- end -}}
 {{- end -}}
 {{- toJson $controllers -}}
+{{- end -}}
+
+{{/* Group, version and name of the resources of kinds. */}}
+{{- define "CHART.resources" -}}
+ConfigMap: /v1/configmaps
+Namespace: /v1/namespaces
+PersistentVolumeClaim: /v1/persistentvolumeclaims
+Pod: /v1/pods
+Secret: /v1/secrets
+Service: /v1/services
+ServiceAccount: /v1/serviceaccounts
+DaemonSet: apps/v1/daemonsets
+Deployment: apps/v1/deployments
+ReplicaSet: apps/v1/replicasets
+StatefulSet: apps/v1/statefulsets
+CronJob: batch/*/cronjobs
+Job: batch/*/jobs
+Ingress: networking.k8s.io/*/ingresses
+NetworkPolicy: networking.k8s.io/*/networkpolicies
+ClusterRole: rbac.authorization.k8s.io/*/clusterroles
+ClusterRoleBinding: rbac.authorization.k8s.io/*/clusterrolebindings
+Role: rbac.authorization.k8s.io/*/roles
+RoleBinding: rbac.authorization.k8s.io/*/rolebindings
+{{- end -}}
+
+{{/* Kinds that a policy is not about: those of except, and those that are not named above. */}}
+{{- define "CHART.otherKinds" -}}
+{{- $resources := include "CHART.resources" . | fromYaml -}}
+{{- $except := .except -}}
+{{- range .kinds | default (list "none") -}}
+{{- if or (has . $except) (not (hasKey $resources .)) }} {{ . }}{{ end -}}
+{{- end -}}
+{{- end -}}
+
+{{/* The resource rules of kinds, as YAML. Takes kinds and operations. */}}
+{{- define "CHART.resourceRules" -}}
+{{- $resources := include "CHART.resources" . | fromYaml -}}
+{{- range .kinds -}}
+{{- with get $resources . -}}
+{{- $names := splitList "/" . -}}
+- apiGroups: [{{ first $names | quote }}]
+  apiVersions: [{{ index $names 1 | quote }}]
+  operations: {{ toJson $.operations }}
+  resources: [{{ last $names }}]
+{{ end -}}
+{{- end -}}
 {{- end -}}

@@ -8,6 +8,7 @@ import re
 from collections.abc import Sequence
 from typing import Any, Final
 
+from chartkit.addons.migrate.charts.chosen import each_resource
 from chartkit.addons.migrate.files.printed import CEL
 from chartkit.documents.reader import read_text
 from chartkit.engine.cel.environments import ENVIRONMENTS
@@ -52,7 +53,12 @@ def normal_policy(value: Json, key: str = "") -> Json:
             if _DEFAULT.get(inner) != part
         }
     if isinstance(value, list):
-        items: list[Any] = [normal_policy(part) for part in value]
+        is_rules = key == "resourceRules"
+        items: list[Any] = [
+            normal_policy(part) for part in (each_resource(value) if is_rules else value)
+        ]
+        if is_rules:
+            return sorted({json.dumps(item, sort_keys=True) for item in items})
         if key == "controllers":
             return sorted(items, key=str)
         if key == "validations":

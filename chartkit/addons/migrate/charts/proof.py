@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from chartkit.addons.migrate.acceptance import REFUSED
+from chartkit.addons.migrate.charts.chosen import candidates
 from chartkit.addons.migrate.charts.forms import NUMBER, SWITCH, NewForm
 from chartkit.addons.migrate.charts.normal import normal_policy
 from chartkit.addons.migrate.charts.variants import VALIDATING
@@ -41,6 +42,7 @@ _REFUSED: Final = "chartkit-refused"
 _PRINT: Final = rf'{{{{- printf "\n---\n{_REFUSED}: %q\n---\n" '
 """Replaces a refusal of Helm, so that the other templates are rendered all the same."""
 _WORDS: Final = ("alpha", "beta-2", "gamma.example")
+_OTHERS: Final = (candidates("kinds"), candidates("operations"))
 _CHOICES: Final = (("Audit", "Enforce"), ("audit", "enforce"), ("Ignore", "Fail"))
 
 Rendered = Mapping[str, Sequence[Body]]
@@ -152,7 +154,8 @@ def _change(values: Body, chance: random.Random) -> str:
         holder[key] = not value
     elif isinstance(value, list) and all(isinstance(item, str) for item in value):
         size = chance.randint(0, len(value))
-        holder[key] = [*chance.sample(value, size), *chance.sample(_WORDS, chance.randint(0, 2))]
+        others = next((each for each in _OTHERS if value and {*value} <= {*each}), _WORDS)
+        holder[key] = [*chance.sample(value, size), *chance.sample(others, chance.randint(0, 2))]
     elif isinstance(value, str):
         other = next((pair for pair in _CHOICES if value in pair), _WORDS)
         holder[key] = chance.choice(other)
@@ -206,12 +209,10 @@ class ChartProof:
                 for form, reason in self._case(copy, case):
                     reasons.setdefault(id(form), f"{reason}, with {case.name}")
         unknown = self.refusal if not self.rendered else ""
-        return [
-            (form, reason)
-            for forms in self.forms.values()
-            for form in forms
-            if (reason := reasons.get(id(form)) or self._unrendered(form, unknown))
-        ]
+        everything = [form for forms in self.forms.values() for form in forms]
+        if not reasons:
+            reasons = {id(form): self._unrendered(form, unknown) for form in everything}
+        return [(form, reasons[id(form)]) for form in everything if reasons.get(id(form))]
 
     def _unrendered(self, form: NewForm, refusal: str) -> str:
         if id(form) in self.rendered:

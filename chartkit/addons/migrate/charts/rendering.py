@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+from chartkit.addons.migrate.charts.chosen import DEFAULTS
 from chartkit.addons.migrate.charts.scope import Scope, is_empty_constant, listed, resolved
 from chartkit.addons.migrate.charts.template import (
     SPACE,
@@ -61,7 +62,8 @@ _SETTINGS: Final[Mapping[str, tuple[str, str]]] = {
     ),
 }
 """The fields that have one of two values, of which a condition that holds gives the first."""
-_TEXT_LISTS: Final = frozenset({"value", "values", "namespaces", "names", "kinds"})
+_TEXT_LISTS: Final = frozenset({"value", "values", "namespaces", "names", "kinds", "operations"})
+_TEXT_MAPS: Final = frozenset({"labels", "annotations", "nodeSelector", "matchLabels"})
 _KEY: Final = re.compile(
     r"(?:(?:^|\n)[ \t]*(?:- )*|[{,] *)[\"']?(?:[=X^+<]?\()?([\w./-]+)\)?[\"']?:[ \t]*[\"']?\Z"
 )
@@ -107,7 +109,8 @@ class PolicyTemplate:
     with the list; lines: by condition, that in the template; specimens: what the marks replace in
     fields that take no text, by their key; switches: values that are true or false; ordered,
     quoted: the numbers of marks for numbers and durations, with the characters that these do not
-    have, and of marks in quotes; suffixes: what marks end with, by number.
+    have, and of marks in quotes; suffixes: what marks end with, by number; chosen: the values that
+    choose kinds and operations, by field; used: what they are here; tried: in place of the chart's.
     """
 
     nodes: Sequence[Node]
@@ -125,6 +128,9 @@ class PolicyTemplate:
     ordered: dict[int, tuple[str, str]] = field(default_factory=dict)
     quoted: set[int] = field(default_factory=set)
     suffixes: dict[int, str] = field(default_factory=dict)
+    chosen: dict[str, Term] = field(default_factory=dict)
+    used: dict[str, Sequence[str]] = field(default_factory=dict)
+    tried: dict[str, Sequence[str]] = field(default_factory=dict)
 
     def marked(self, term: Term) -> str:
         """Return the mark of a term that no mark replaces so far."""
@@ -186,7 +192,7 @@ class _Run:
             raise NotPlacedError(f"{block.keyword} within a policy is not supported", block.line)
 
     def _range(self, block: Block, value: Term, scope: Scope) -> None:
-        constant = listed(value)
+        constant = self._constants(value)
         if constant is not None:
             for item in constant:
                 inner = scope.inner(item)
@@ -209,6 +215,24 @@ class _Run:
             self._loop = key, index
             self._nodes(block.body, inner)
             self._loop = None
+
+    def _constants(self, value: Term) -> Sequence[Term] | None:
+        """Return the items of a list that the template writes out, or that chooses kinds or
+        operations; None for others."""
+        key = self._last_line().removeprefix("- ").partition(":")[0]
+        sections = _SECTION.findall("".join(self._parts)) if key in DEFAULTS else ()
+        if listed(value) is not None or sections[-1:] != ["match"]:
+            if sections and key == "operations":
+                raise NotPlacedError("operations from values have no form in CEL", self._line)
+            return listed(value)
+        if self._policy.chosen.setdefault(key, value) != value:
+            raise NotPlacedError(f"several values choose {key}", self._line)
+        usual = value.arguments[0] if isinstance(value, Call) and value.name == "default" else value
+        sample = self._sample(value) or [self._constant(item) for item in listed(usual) or ()]
+        is_known = isinstance(sample, list) and sample and all(isinstance(x, str) for x in sample)
+        used = self._policy.tried.get(key) or (sample if is_known else DEFAULTS[key])
+        self._policy.used[key] = used
+        return [Literal(item, True) for item in used]
 
     def _list(self, value: Term, declared: Sequence[str] = ()) -> tuple[str, int]:
         """Return a list's key among the decisions, and the number of its items.
@@ -319,6 +343,10 @@ class _Run:
                 excluded = self._excluded(value, int(count))
                 if excluded:
                     return excluded
+                if isinstance(_within_tpl(value), Path) and self._last_line().endswith(":"):
+                    raise NotPlacedError(
+                        f"{show(term)} is a part of the policy as text", self._line
+                    )
                 pad = " " * int(count)
                 start = "\n" if name == "nindent" else ""
                 return start + pad + self._output(value, scope).replace("\n", f"\n{pad}")
@@ -330,8 +358,6 @@ class _Run:
                 return self._yaml(value)
             case Call("join", (Literal(separator, True), value)):
                 return separator.join(self._items(value))
-            case Call("toJson", _) if self._key() == "operations":
-                raise NotPlacedError("operations from values have no form in CEL", self._line)
             case Call("toJson", (value,)) if self._key() in _TEXT_LISTS:
                 return f"[{', '.join(self._items(value))}]"
             case Call("quote", (value,)) | Call("toJson", (value,)) if (
@@ -355,13 +381,13 @@ class _Run:
             raise NotPlacedError(
                 f"the template {name or 'that is included'} is not read", self._line
             )
-        outer, self._parts = self._parts, []
-        line = self._line
+        outer, before, line = self._parts, "".join(self._parts), self._line
+        self._parts = [before]
         self._depth += 1
         self._nodes(self._policy.named[name], Scope(argument, argument, [{}]))
         self._depth -= 1
         self._line = line
-        text, self._parts = "".join(self._parts), outer
+        text, self._parts = "".join(self._parts).removeprefix(before), outer
         return text
 
     def _excluded(self, value: Term, indent: int) -> str:
@@ -397,7 +423,7 @@ class _Run:
 
     def _yaml(self, value: Term) -> str:
         """Return the lines of a list of texts."""
-        constant = listed(value)
+        constant = self._constants(value)
         if constant is not None:
             return "\n".join(f"- {self._constant(item)}" for item in constant)
         last = self._last_line()
@@ -406,13 +432,19 @@ class _Run:
             return "\n".join(f"- {item}" for item in self._items(value))
         sections = _SECTION.findall("".join(self._parts))
         section = sections[-1] if sections else key
+        sample = self._sample(value)
+        if section == "mutate" and key in _TEXT_MAPS and isinstance(sample, dict):
+            name, count = self._list(value)
+            marks = [Mark(Path(part, ()), name) for part in self._policy.lists[name]]
+            pairs = ([self._mark(mark, at) for mark in marks] for at in range(count))
+            return "\n".join(f'{key}: "{text}"' for key, text in pairs) or "{}"
         reason = f"{section} from values has no form in CEL"
         if section == "preconditions":
             reason = "preconditions from values are in JMESPath, which no policy in CEL reads"
         raise NotPlacedError(reason, self._line)
 
     def _items(self, value: Term) -> list[str]:
-        constant = listed(value)
+        constant = self._constants(value)
         if constant is not None:
             return [self._constant(item) or "" for item in constant]
         key, count = self._list(value)
@@ -462,6 +494,10 @@ def _condition(term: Term, setting: tuple[str, str]) -> Term:
     if setting == _ENFORCE:
         return Call("eq", (Call("lower", (term,)), Literal("enforce", True)))
     return Call("eq", (term, Literal(setting[0], True)))
+
+
+def _within_tpl(term: Term) -> Term:
+    return term.arguments[0] if isinstance(term, Call) and term.name == "tpl" else term
 
 
 def _starts_exclude(nodes: Sequence[Node]) -> bool:

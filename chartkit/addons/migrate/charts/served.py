@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from chartkit.addons.migrate.assembly import API_VERSION
-from chartkit.addons.migrate.charts.template import Node, NotPlacedError, Region, Text
+from chartkit.addons.migrate.charts.template import Block, Node, NotPlacedError, Region, Text
 from chartkit.engine.kubernetes.kinds import KYVERNO_GROUP
 from chartkit.helm.syntax import Action, Call, Inner, Literal, Path, Term, terms
 
@@ -102,8 +102,7 @@ def _behind(part: Term, region: Region, named: Named) -> Iterator[Term]:
 def _values(nodes: Sequence[Node]) -> Iterator[Term]:
     """Yield the values that nodes print, set and decide by."""
     for node in nodes:
-        if isinstance(node, Text):
-            continue
-        yield node.value
-        if hasattr(node, "body"):
+        if not isinstance(node, Text):
+            yield node.value
+        if isinstance(node, Block):
             yield from _values([*node.body, *node.otherwise])

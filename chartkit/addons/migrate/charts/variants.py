@@ -9,6 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Final
 
+from chartkit.addons.migrate.charts.chosen import candidates, with_chosen
 from chartkit.addons.migrate.charts.normal import laid_out
 from chartkit.addons.migrate.charts.rendering import (
     DURATION,
@@ -37,6 +38,7 @@ from chartkit.helm.syntax import Literal, Path, Term
 from chartkit.model import Body, Json, Location, Resource, mapping_at
 
 VALIDATING: Final = "ValidatingPolicy"
+HELPERS: Final = "_policy-types.tpl"
 MORE: Final = ITEMS + 1
 CONTROLLERS: Final = "chartkitcontrollers"
 """Takes the place of the pod controllers that values choose."""
@@ -62,7 +64,8 @@ name."""
 class Variants:
     """The new policies of a template, for each variant.
 
-    both: the condition for reporting next to the old form; lists: the parts of lists, by number of
+    both: the condition for reporting next to the old form; prefix: the beginning of the names of
+    helpers; lists: the parts of lists, by number of
     their marks; wild: those whose items may have wildcards; under: each decision with those under
     which it comes up; guards: the conditions under which a policy has no new form, with the reason;
     guarded: the decisions among them; companions: decisions that others depend on, by these;
@@ -72,6 +75,7 @@ class Variants:
     template: PolicyTemplate
     line: int
     both: str
+    prefix: str
     base: dict[str, int] = field(default_factory=dict)
     lists: list[tuple[str, ...]] = field(default_factory=list)
     wild: set[str] = field(default_factory=set)
@@ -99,6 +103,7 @@ class Variants:
                     for new in self.template.decisions.keys() - under.keys():
                         under[new] = {**under[key], key: value}
         self._known.clear()
+        self._choose()
         for code, term in self.template.switches.items():
             condition = f'not (kindIs "bool" {show_argument(term)})'
             reason = f"{named_value(code, self.template.variables)} is neither true nor false"
@@ -113,6 +118,39 @@ class Variants:
                     self.wild.add(mark.list_key)
                 else:
                     self.refuse(mark, characters, what)
+
+    def _choose(self) -> None:
+        """Refuse kinds and operations of values with which more of the policy would change."""
+        whole = self._whole({})
+        for key, term in self.template.chosen.items():
+            usual = self._converted(whole)
+            taken = list(self.template.used[key])
+            if any(not self._stays({key: [each]}, usual) for each in taken):
+                raise NotPlacedError(f"{key} from values have no form in CEL", self.line)
+            for each in candidates(key):
+                more = [*taken, each]
+                if each not in taken and all(self._stays({key: k}, usual) for k in ([each], more)):
+                    taken = more
+            code, value = show_argument(term), named_value(show(term), self.template.variables)
+            other = [each for each in candidates(key) if each not in taken]
+            condition = f"or (empty {code}) (without {code} {' '.join(map(json.dumps, taken))})"
+            reason = f"{value} is empty, or has others than {', '.join(taken)}"
+            if key == "kinds" and len(other) < len(taken):
+                facts = f'"kinds" {code} "except" (list {" ".join(map(json.dumps, other))})'
+                condition = f'include "{self.prefix}.otherKinds" (dict {facts.replace(" )", ")")})'
+                named = "".join(f"{kind}, or " for kind in other)
+                reason = f"{value} is empty, or has {named}a kind that {HELPERS} does not name"
+            self.guards[condition] = reason
+
+    def _stays(self, tried: dict[str, Sequence[str]], usual: Mapping[str, Body]) -> bool:
+        """Report whether a policy is the same with other kinds or operations."""
+        self.template.tried.update(tried)
+        try:
+            return self._converted(self._whole({})) == usual
+        except NotPlacedError:
+            return False
+        finally:
+            self.template.tried.clear()
 
     def refuse(self, mark: Mark, characters: str, what: str) -> None:
         """Refuse values with characters that the new form does not read; names of releases have
@@ -346,6 +384,8 @@ class Variants:
             if not is_alone and not kind.endswith(VALIDATING):
                 raise NotPlacedError("pod controllers of a mutation come from values", self.line)
             spec["autogen"] = CONTROLLERS
+        if self.template.chosen:
+            spec = with_chosen(spec, self.template.used)
         ordered: Body = in_reading_order({"spec": spec})["spec"]
         return ordered
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from chartkit.addons.migrate.charts.chosen import KINDS, OPERATIONS
 from chartkit.addons.migrate.charts.code import TemplateCode, escaped
 from chartkit.addons.migrate.charts.normal import normal
 from chartkit.addons.migrate.charts.rendering import EXCLUDED, ITEMS, MARK, SPECIMENS
@@ -27,19 +28,13 @@ _Get = Callable[[dict[str, int]], Json]
 
 @dataclass(slots=True)
 class Writer:
-    """Writes the new policies of a template.
-
-    prefix: the beginning of the names of helpers; variables: code of those that are set before the
-    policy.
-    """
+    """Writes the new policies of a template."""
 
     variants: Variants
-    prefix: str
-    variables: dict[str, str] = field(default_factory=dict)
     code: TemplateCode = field(init=False)
 
     def __post_init__(self) -> None:
-        self.code = TemplateCode(self.variants, self.prefix)
+        self.code = TemplateCode(self.variants)
 
     def document(self, document: str) -> list[tuple[str, list[str]]]:
         """Return the conditions under which a policy is there, each for where those before do not
@@ -121,6 +116,9 @@ class Writer:
         if base is _MISSING and not differing:
             return []
         if all(isinstance(value, dict) for value in values):
+            types = [name for name, value in differing if _type(value) != _type(base)]
+            if types:
+                return self._split(types[0], head, get, fixed, indent, key)
             special = self._special(head, base, indent)
             return special or self._mapping(head, get, fixed, indent, values)
         if all(isinstance(value, list) for value in values):
@@ -291,7 +289,7 @@ class Writer:
         )
         pad = " " * indent
         return [
-            f'{pad}{{{{- with include "{self.prefix}.notExcluded" ({facts}) }}}}',
+            f'{pad}{{{{- with include "{self.variants.prefix}.notExcluded" ({facts}) }}}}',
             f"{pad}{head} name: {base['name']}",
             f"{pad}  expression: >-",
             f"{pad}    {{{{ . }}}}",
@@ -302,7 +300,7 @@ class Writer:
         """Return the variable for an exclusion from values, which is set before the policy."""
         terms = self.variants.template.excluded
         name = "$exclude" if len(terms) == 1 else f"$exclude{terms.index(excluded) + 1}"
-        self.variables[name] = show(excluded)
+        self.code.variables[name] = show(excluded)
         return name
 
     def _controllers(self, pad: str) -> list[str]:
@@ -312,12 +310,26 @@ class Writer:
         facts = ["dict"]
         facts += [f'"controllers" {self.code.term(chosen, True)}'] if chosen is not None else []
         facts += [f'"exclude" {self._variable_of(excluded[0])}'] if excluded else []
-        included = f'include "{self.prefix}.podControllers" ({" ".join(facts)})'
+        included = f'include "{self.variants.prefix}.podControllers" ({" ".join(facts)})'
         return [
             f"{pad}autogen:",
             f"{pad}  podControllers:",
             f"{pad}    controllers: {{{{ {included} }}}}",
         ]
+
+    def _chosen(self, head: str, value: str, pad: str) -> list[str]:
+        """Return the lines of kinds or operations that values choose."""
+        codes = {
+            key: self.code.term(term, True) for key, term in self.variants.template.chosen.items()
+        }
+        if value == OPERATIONS:
+            return [f"{pad}{head} {{{{ toJson {codes['operations']} }}}}"]
+        self.code.uses_helpers = True
+        asked = value.removeprefix(KINDS)
+        operations = f"(list {' '.join(map(json.dumps, asked.split(',')))})"
+        facts = f'dict "kinds" {codes["kinds"]} "operations" {codes.get("operations", operations)}'
+        included = f'include "{self.variants.prefix}.resourceRules" ({facts})'
+        return [f"{pad}{head}", f"{pad}{{{{- {included} | nindent {len(pad)} }}}}"]
 
     def _scalar(
         self, head: str, get: _Get, fixed: dict[str, int], indent: int, key: str
@@ -333,6 +345,14 @@ class Writer:
                 return [f"{pad}{head} {{{{ {self.code.term(term)}{quoted} }}}}"]
         if not isinstance(value, str):
             return [f"{pad}{head} {json.dumps(value)}"]
+        return self._text(head, value, get, fixed, indent, key)
+
+    def _text(
+        self, head: str, value: str, get: _Get, fixed: dict[str, int], indent: int, key: str
+    ) -> list[str]:
+        pad = " " * indent
+        if value.startswith((KINDS, OPERATIONS)):
+            return self._chosen(head, value, pad)
         name = self._repeated(get, fixed)
         if name is not None and key in CEL:
             more = get({**fixed, name: MORE})
@@ -398,6 +418,11 @@ class Writer:
             return "" if is_own and show(term).endswith(f" {argument(name)}") else match[0]
 
         return MARK.sub(left, text)
+
+
+def _type(value: Any) -> Json:
+    """Return the type of a patch, which its other fields depend on."""
+    return value.get("patchType")
 
 
 def _at(get: _Get, index: int) -> _Get:

@@ -551,3 +551,82 @@ def test_a_message_is_in_quotes_once(tmp_path: Path, function: str, message: str
     assert not migrated(chart).left
     (new,) = new_policies(chart, text=message)
     assert new["spec"]["validations"][0]["message"] == message
+
+
+LABEL = '      pattern:\n        metadata:\n          labels:\n            team: "?*"\n'
+
+
+@pytest.mark.parametrize(
+    "kinds",
+    [
+        "kinds: {{ toJson .Values.kinds }}",
+        "kinds:\n          {{- toYaml .Values.kinds | nindent 10 }}",
+        "kinds:\n          {{- range .Values.kinds }}\n          - {{ . }}\n          {{- end }}",
+        'kinds: {{ .Values.kinds | default (list "Deployment") | toJson }}',
+    ],
+)
+def test_kinds_of_values_are_kinds_of_the_new_form(tmp_path: Path, kinds: str) -> None:
+    text = policy(rule(LABEL).replace("kinds: [Pod]", kinds))
+    values = f"{VALUES}kinds: [Deployment, Namespace]\n"
+    chart = write_chart(tmp_path / "c", {"p.yaml": text}, values)
+    assert not migrated(chart).left
+    ((first, second),) = [
+        new["spec"]["matchConstraints"]["resourceRules"] for new in new_policies(chart)
+    ]
+    assert (first["apiGroups"], first["resources"]) == (["apps"], ["deployments"])
+    assert second["resources"] == ["namespaces"]
+    with pytest.raises(RenderError, match="kinds is empty, or has Pod"):
+        new_policies(chart, kinds=["Pod"])
+    with pytest.raises(RenderError, match="a kind that _policy-types"):
+        new_policies(chart, kinds=["Certificate"])
+
+
+def test_operations_of_values_are_operations_of_the_new_form(tmp_path: Path) -> None:
+    asked = "kinds: [Service]\n          operations: {{ toJson .Values.operations }}"
+    text = policy(rule(LABEL).replace("kinds: [Pod]", asked))
+    chart = write_chart(tmp_path / "c", {"p.yaml": text}, f"{VALUES}operations: [CREATE]\n")
+    assert not migrated(chart).left
+    (new,) = new_policies(chart, operations=["UPDATE"])
+    assert new["spec"]["matchConstraints"]["resourceRules"][0]["operations"] == ["UPDATE"]
+    with pytest.raises(RenderError, match="operations is empty, or has others than CREATE, UPDATE"):
+        new_policies(chart, operations=["DELETE"])
+
+
+def test_a_named_template_knows_the_field_that_it_fills(tmp_path: Path) -> None:
+    text = policy(rule(HOST_PID)).replace("{{ .Values.action }}", '{{ include "action" . }}')
+    helper = '{{- define "action" -}}\n{{- default "Audit" .Values.action -}}\n{{- end -}}\n'
+    chart = write_chart(tmp_path / "c", {"p.yaml": text, "_helpers.tpl": helper})
+    assert not migrated(chart).left
+    (enforced,) = new_policies(chart, action="Enforce")
+    assert enforced["spec"]["validationActions"] == ["Deny"]
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        "{{- toYaml .Values.labels | nindent 12 }}",
+        "{{- range $key, $value := .Values.labels }}\n"
+        "            {{ $key }}: {{ $value | quote }}\n            {{- end }}",
+    ],
+)
+def test_labels_of_values_are_set(tmp_path: Path, labels: str) -> None:
+    text = policy(rule("").partition("    validate:")[0].replace("Pod", "Service"))
+    text = text.replace(
+        "{{- end }}",
+        "    mutate:\n      patchStrategicMerge:\n        metadata:\n          labels:\n"
+        f"            {labels}\n{{{{- end }}}}",
+    ).replace("  validationFailureAction: {{ .Values.action }}\n", "")
+    chart = write_chart(tmp_path / "c", {"p.yaml": text}, "enabled: true\nlabels: {a: b, c: d}\n")
+    assert not migrated(chart).left
+    (new,) = new_policies(chart, labels={"a": None, "e/f": "g", "h": "i", "c": "d"})
+    expression = new["spec"]["mutations"][0]["applyConfiguration"]["expression"]
+    assert "".join(expression.split()).endswith('labels:{"c":"d","e/f":"g","h":"i"}}}')
+
+
+def test_text_of_values_that_is_a_policy_is_named(tmp_path: Path) -> None:
+    text = policy("").partition("spec:")[0] + "spec:\n  {{- tpl .Values.spec . | nindent 2 }}\n"
+    values = f"{VALUES}spec: |\n  rules: []\n"
+    chart = write_chart(tmp_path / "c", {"p.yaml": f"{text}{{{{- end }}}}\n"}, values)
+    ((place, reason),) = migrated(chart).left
+    assert place.line == 7
+    assert reason.endswith("is a part of the policy as text")

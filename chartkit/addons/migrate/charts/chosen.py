@@ -1,0 +1,73 @@
+"""Kinds and operations that values choose: a policy is converted with some of them, and its new
+form takes those with which nothing else of it changes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import Final
+
+from chartkit.addons.migrate.charts.helpers import helper_texts
+from chartkit.model import Body, Json, mapping_at
+
+DEFAULTS: Final[Mapping[str, Sequence[str]]] = {
+    "kinds": ("Deployment",),
+    "operations": ("CREATE", "UPDATE"),
+}
+"""What a policy is converted with where the chart has no values."""
+KINDS: Final = "chartkitkinds "
+OPERATIONS: Final = "chartkitoperations"
+_RESOURCE: Final = re.compile(r"^(\w+): ([\w.]*)/([\w*]+)/(\w+)$", re.MULTILINE)
+
+
+@cache
+def _resources() -> Mapping[str, tuple[str, str, str]]:
+    """Return the group, version and name of the resources of kinds, as the helper has them."""
+    found = _RESOURCE.findall("".join(helper_texts()))
+    return {kind: (group, version, name) for kind, group, version, name in found}
+
+
+def candidates(key: str) -> Sequence[str]:
+    """Return what values may choose."""
+    return list(_resources()) if key == "kinds" else DEFAULTS[key]
+
+
+def with_chosen(spec: Body, chosen: Mapping[str, Sequence[str]]) -> Body:
+    """Return the spec of a policy with marks for the kinds and operations that it is about; chosen:
+    those that values choose."""
+    constraints = mapping_at(spec, "matchConstraints")
+    rules: Json = constraints.get("resourceRules", [])
+    operations = chosen.get("operations")
+    if operations and all(rule.get("operations") == list(operations) for rule in rules):
+        rules = [{**rule, "operations": OPERATIONS} for rule in rules]
+    kinds = [_resources().get(kind) for kind in chosen.get("kinds", ())]
+    asked = [rule["operations"] for rule in rules]
+    if None in kinds or not asked or asked.count(asked[0]) < len(asked):
+        kinds = []
+    if kinds and _resources_of(rules) == sorted(filter(None, kinds)):
+        joined = asked[0] if isinstance(asked[0], str) else ",".join(asked[0])
+        rules = f"{KINDS}{joined}"
+    return {**spec, "matchConstraints": {**constraints, "resourceRules": rules}} if rules else spec
+
+
+def each_resource(rules: Sequence[Body]) -> list[Body]:
+    """Return resource rules about one resource each."""
+    return [
+        {
+            **rule,
+            "apiGroups": [group],
+            "apiVersions": [version],
+            "operations": sorted(set(rule["operations"])),
+            "resources": [name],
+        }
+        for rule in rules
+        for group in rule["apiGroups"]
+        for version in rule["apiVersions"]
+        for name in rule["resources"]
+    ]
+
+
+def _resources_of(rules: Sequence[Body]) -> list[tuple[str, str, str]]:
+    each = each_resource(rules)
+    return sorted((*one["apiGroups"], *one["apiVersions"], *one["resources"]) for one in each)

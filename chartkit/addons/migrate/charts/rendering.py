@@ -22,6 +22,7 @@ from chartkit.addons.migrate.charts.template import (
     NotPlacedError,
     Output,
     Text,
+    parsed,
     show,
     value_path,
 )
@@ -348,8 +349,11 @@ class _Run:
                         f"{show(term)} is a part of the policy as text", self._line
                     )
                 pad = " " * int(count)
-                start = "\n" if name == "nindent" else ""
-                return start + pad + self._output(value, scope).replace("\n", f"\n{pad}")
+                start = ("\n" if name == "nindent" else "") + pad
+                self._parts.append(start)
+                text = self._output(value, scope).replace("\n", f"\n{pad}")
+                self._parts.pop()
+                return start + text
             case Call("include", (name, argument)):
                 return self._included(self._constant(name) or "", argument)
             case Call("toYaml", (value,)) | Call("tpl", (Call("toYaml", (value,)), _)) if (
@@ -473,6 +477,9 @@ class _Run:
         number = self._policy.marks.index(mark)
         before = "".join(self._parts[-1:])
         sample = self._sample(mark.term)
+        if mark.list_key and mark.term == Path(self._policy.lists[mark.list_key][-1], ()):
+            items = self._sample(parsed(mark.list_key))
+            sample = next(iter(items), None) if isinstance(items, list) else None
         if _BEHIND_SIGN.search(before) or type(sample) in (int, float):
             self._policy.ordered[number] = NO_NUMBER
             return _NUMBER.format(number, index) + self._policy.suffixes.get(number, "")

@@ -160,6 +160,10 @@ class Variants:
         code = f'default "" {show_argument(mark.term)} | toString'
         if mark.list_key:
             items = argument(mark.list_key)
+            # Between the items are spaces.
+            characters = (
+                characters.replace("^[^", "(^| )[^").replace("9]", "9 ]").replace("Z]", "Z ]")
+            )
             is_map = len(self.template.lists[mark.list_key]) > 1
             code = f'join " " {f"(values {items})" if is_map else items}'
         condition = f"regexMatch {json.dumps(characters)} ({code})"

@@ -6,11 +6,14 @@ expressions here do not know (assertions inside, classes of Unicode) is not a re
 
 from __future__ import annotations
 
+import re
+import warnings
 from collections import deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Final
+from re import _parser  # type: ignore[attr-defined]
+from typing import Any, Final
 
 from chartkit.engine.scalars.wildcard import regular_expression
 
@@ -20,16 +23,28 @@ _MOST_LANGUAGES: Final = 40
 _MOST_KNOWN: Final = 10_000
 _MOST_COPIES: Final = 300
 _LAST: Final = 0x10FFFF
+_START: Final = -1
+_END: Final = -2
+"""The marks before and behind each text, which `^` and `$` take."""
 _NICE: Final = "axz019-/.:_"
 """Characters that examples have where several would do, best first."""
 
 Ranges = tuple[tuple[int, int], ...]
 _ANY: Final[Ranges] = ((0, _LAST),)
-_CLASSES: Final[dict[str, Ranges]] = {
-    "d": ((48, 57),),
-    "w": ((48, 57), (65, 90), (95, 95), (97, 122)),
-    "s": ((9, 10), (12, 13), (32, 32)),
+_LINE: Final[Ranges] = ((0, 9), (11, _LAST))
+_ANCHORS: Final[dict[str, Ranges]] = {
+    "AT_BEGINNING": ((_START, _START),),
+    "AT_END": ((_END, _END),),
 }
+_CLASSES: Final[dict[str, Ranges]] = {
+    "DIGIT": ((48, 57),),
+    "WORD": ((48, 57), (65, 90), (95, 95), (97, 122)),
+    "SPACE": ((9, 10), (12, 13), (32, 32)),
+}
+"""RE2's classes, which have characters of ASCII alone."""
+_FLAGS: Final = re.UNICODE | re.DOTALL
+_OTHER_MEANING: Final = ("{,", "[:")
+"""Parts that RE2 reads in another way than Python."""
 
 
 class TooLargeError(Exception):
@@ -61,10 +76,14 @@ def one_of_wildcards(patterns: Iterable[str], wanted: bool = True) -> Language:
 @dataclass(slots=True)
 class _Automaton:
     """steps: by state the ranges of characters and the state that each leads to; free: states that
-    need no character; known: where characters lead to from sets of states."""
+    need no character; final: the last state; state 0 is the first; any: the characters of a `.`;
+    copies: of parts that are repeated; known: where characters lead to from sets of states."""
 
     steps: list[list[tuple[Ranges, int]]] = field(default_factory=list)
     free: list[list[int]] = field(default_factory=list)
+    final: int = 0
+    any: Ranges = _LINE
+    copies: int = 0
     known: dict[tuple[frozenset[int], int], frozenset[int]] = field(default_factory=dict)
 
     def state(self) -> int:
@@ -73,6 +92,12 @@ class _Automaton:
         self.steps.append([])
         self.free.append([])
         return len(self.steps) - 1
+
+    def step(self, start: int, ranges: Ranges) -> int:
+        """Return a new state that characters lead to."""
+        end = self.state()
+        self.steps[start].append((ranges, end))
+        return end
 
     def closure(self, states: Iterable[int]) -> frozenset[int]:
         reached = set(states)
@@ -97,164 +122,71 @@ class _Automaton:
                 self.known[states, character] = states_after
         return states_after
 
+    def built(self, parts: Iterable[tuple[Any, Any]], at: int) -> int:
+        """Return the state behind the parts of a regular expression, as Python parses it."""
+        for operation, value in parts:
+            match operation.name:
+                case "LITERAL":
+                    at = self.step(at, ((value, value),))
+                case "NOT_LITERAL":
+                    at = self.step(at, _others(((value, value),)))
+                case "ANY":
+                    at = self.step(at, self.any)
+                case "IN":
+                    at = self.step(at, _members(value))
+                case "AT" if value.name in _ANCHORS:
+                    at = self.step(at, _ANCHORS[value.name])
+                case "SUBPATTERN" if not (value[1] or value[2]):
+                    at = self.built(value[3], at)
+                case "BRANCH":
+                    ends = [self.built(choice, at) for choice in value[1]]
+                    at = self.state()
+                    for end in ends:
+                        self.free[end].append(at)
+                case "MAX_REPEAT" | "MIN_REPEAT":
+                    least, most, body = value
+                    at = self._repeated(least, most, body, at)
+                case _:
+                    raise UnreadableError
+        return at
 
-class _Reader:
-    """Reads a regular expression into an automaton; each part goes from one state to another."""
-
-    def __init__(self, text: str, automaton: _Automaton) -> None:
-        self.text, self.at, self.automaton, self.copies = text, 0, automaton, 0
-        self.any: Ranges = ((0, 9), (11, _LAST))
-
-    def peek(self) -> str:
-        return self.text[self.at] if self.at < len(self.text) else ""
-
-    def take(self) -> str:
-        character = self.peek()
-        if not character:
-            raise UnreadableError
-        self.at += 1
-        return character
-
-    def whole(self, start: int) -> int:
-        """Read choices that may begin with `^` and end with `$`."""
-        if self.text.startswith("(?s)"):
-            self.at, self.any = 4, _ANY
-        final = self.automaton.state()
-        while True:
-            begin = self.automaton.state()
-            self.automaton.free[start].append(begin)
-            if self.peek() == "^":
-                self.take()
-            else:
-                self._step(begin, _ANY, begin)
-            end = self.sequence(begin)
-            if self.peek() == "$":
-                self.take()
-            else:
-                following = self.automaton.state()
-                self.automaton.free[end].append(following)
-                self._step(following, _ANY, following)
-                end = following
-            self.automaton.free[end].append(final)
-            if not self.peek():
-                return final
-            if self.take() != "|":
-                raise UnreadableError
-
-    def choice(self, start: int) -> int:
-        end = self.automaton.state()
-        while True:
-            begin = self.automaton.state()
-            self.automaton.free[start].append(begin)
-            self.automaton.free[self.sequence(begin)].append(end)
-            if self.peek() != "|":
-                return end
-            self.take()
-
-    def sequence(self, start: int) -> int:
-        while self.peek() and self.peek() not in "|)$":
-            start = self.repeated(start)
-        return start
-
-    def repeated(self, start: int) -> int:
-        begin = self.at
-        end = self.atom(start)
-        least, most = self.count()
-        if (least, most) == (1, 1):
-            return end
-        after, body = self.at, self.text[begin : self.at]
-        self.copies += most or least or 1
-        if self.copies > _MOST_COPIES or not body:
+    def _repeated(self, least: int, most: Any, body: Any, at: int) -> int:
+        is_endless = most == _parser.MAXREPEAT
+        count = least + 1 if is_endless else int(most)
+        self.copies += count
+        if self.copies > _MOST_COPIES:
             raise TooLargeError
-        least_copies, most_copies = (least, most)
-        automaton = self.automaton
-        current = automaton.state()
-        automaton.free[start].append(current)
-        final = automaton.state()
-        for number in range(max(least_copies, most_copies or least_copies + 1)):
-            if number >= least_copies:
-                automaton.free[current].append(final)
-            self.at = begin
-            following = automaton.state()
-            automaton.free[self.atom(current)].append(following)
-            if most_copies is None and number >= least_copies:
-                automaton.free[following].append(current)
-            current = following
-        automaton.free[current].append(final)
-        self.at = after
-        return final
-
-    def count(self) -> tuple[int, int | None]:
-        """Read what stands behind a part: how often it may stand, None for any number of times."""
-        sign = self.peek()
-        if sign and sign in "*+?":
-            self.take()
-            bounds: tuple[int, int | None] = {"*": (0, None), "+": (1, None), "?": (0, 1)}[sign]
-        elif sign == "{":
-            end = self.text.find("}", self.at)
-            low, comma, high = self.text[self.at + 1 : end].partition(",")
-            if not low.isdecimal() or (high and not high.isdecimal()) or len(low + high) > 6:
-                raise UnreadableError
-            self.at = end + 1
-            bounds = (int(low), int(high) if high else None if comma else int(low))
-        else:
-            return 1, 1
-        if self.peek() == "?":
-            self.take()
-        return bounds
-
-    def atom(self, start: int) -> int:
-        character = self.take()
-        if character == "(":
-            if self.text.startswith("?:", self.at):
-                self.at += 2
-            elif self.peek() == "?":
-                raise UnreadableError
-            end = self.choice(start)
-            if self.take() != ")":
-                raise UnreadableError
-            return end
-        if character in "^*+?{":
-            raise UnreadableError
-        ranges = {".": self.any}.get(character)
-        if character == "[":
-            ranges = self.bracket()
-        elif character == "\\":
-            ranges = self.escape()
-        end = self.automaton.state()
-        self._step(start, ranges or ((ord(character), ord(character)),), end)
+        begin, end = self.state(), self.state()
+        self.free[at].append(begin)
+        for number in range(count):
+            if number >= least:
+                self.free[begin].append(end)
+            following = self.state()
+            self.free[self.built(body, begin)].append(following)
+            if is_endless and number >= least:
+                self.free[following].append(begin)
+            begin = following
+        self.free[begin].append(end)
         return end
 
-    def escape(self) -> Ranges:
-        character = self.take()
-        if character in _CLASSES:
-            return _CLASSES[character]
-        if character.lower() in _CLASSES:
-            return _others(_CLASSES[character.lower()])
-        code = {"n": 10, "t": 9, "r": 13}.get(character, ord(character))
-        if character.isalnum() and code == ord(character):
-            raise UnreadableError
-        return ((code, code),)
 
-    def bracket(self) -> Ranges:
-        negated = self.peek() == "^"
-        self.at += negated
-        members: list[tuple[int, int]] = []
-        while (character := self.take()) != "]" or not members:
-            if character == "[" and self.peek() == ":":
-                raise UnreadableError
-            ranges = self.escape() if character == "\\" else ((ord(character), ord(character)),)
-            is_range = self.peek() == "-" and self.text[self.at + 1 : self.at + 2] not in ("]", "")
-            if is_range and len(ranges) == 1:
-                self.take()
-                last = self.take()
-                high = self.escape()[0][1] if last == "\\" else ord(last)
-                ranges = ((ranges[0][0], high),)
-            members += ranges
-        return _others(tuple(members)) if negated else tuple(members)
-
-    def _step(self, start: int, ranges: Ranges, end: int) -> None:
-        self.automaton.steps[start].append((ranges, end))
+def _members(parts: Iterable[tuple[Any, Any]]) -> Ranges:
+    """Return the characters of a bracket."""
+    members: list[tuple[int, int]] = []
+    is_negated = False
+    for operation, value in parts:
+        match operation.name:
+            case "NEGATE":
+                is_negated = True
+            case "LITERAL":
+                members.append((value, value))
+            case "RANGE":
+                members.append(value)
+            case _:
+                name = value.name.removeprefix("CATEGORY_")
+                ranges = _CLASSES[name.removeprefix("NOT_")]
+                members += _others(ranges) if name.startswith("NOT_") else ranges
+    return _others(tuple(members)) if is_negated else tuple(members)
 
 
 def _others(ranges: Ranges) -> Ranges:
@@ -270,21 +202,49 @@ def _others(ranges: Ranges) -> Ranges:
 
 
 @lru_cache(maxsize=1024)
-def _compiled(pattern: str, is_regex: bool) -> tuple[_Automaton, int]:
-    """Return the automaton of a pattern and its final state; state 0 is the first."""
+def _compiled(pattern: str, is_regex: bool) -> _Automaton:
+    """Return the automaton of a pattern, for texts between their marks."""
     automaton = _Automaton()
-    start = automaton.state()
+    first = automaton.state()
+    inside = automaton.step(first, _ANCHORS["AT_BEGINNING"])
     if is_regex:
-        return automaton, _Reader(pattern, automaton).whole(start)
+        parsed = _parsed(pattern)
+        automaton.any = _ANY if parsed.state.flags & re.DOTALL else _LINE
+        # Any text is before a match, or nothing, so that the expression can take the mark itself.
+        begin = automaton.state()
+        automaton.free[first].append(begin)
+        automaton.free[inside].append(begin)
+        automaton.steps[inside].append((_ANY, inside))
+        end = automaton.built(parsed, begin)
+        behind, automaton.final = automaton.state(), automaton.state()
+        automaton.free[end] += (behind, automaton.final)
+        automaton.steps[behind].append((_ANY, behind))
+        automaton.steps[behind].append((_ANCHORS["AT_END"], automaton.final))
+        return automaton
     for character in pattern:
         if character == "*":
-            automaton.steps[start].append((_ANY, start))
-            continue
-        end = automaton.state()
-        ranges = _ANY if character == "?" else ((ord(character), ord(character)),)
-        automaton.steps[start].append((ranges, end))
-        start = end
-    return automaton, start
+            automaton.steps[inside].append((_ANY, inside))
+        else:
+            ranges = _ANY if character == "?" else ((ord(character), ord(character)),)
+            inside = automaton.step(inside, ranges)
+    automaton.final = automaton.step(inside, _ANCHORS["AT_END"])
+    return automaton
+
+
+def _parsed(pattern: str) -> Any:
+    """Return a regular expression as Python parses it; raise UnreadableError for one that means
+    something else in RE2, or may."""
+    if any(part in pattern for part in _OTHER_MEANING):
+        raise UnreadableError
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        try:
+            parsed = _parser.parse(pattern)
+        except (re.error, Warning, OverflowError):
+            raise UnreadableError from None
+    if parsed.state.flags & ~_FLAGS:
+        raise UnreadableError
+    return parsed
 
 
 def is_readable(pattern: str) -> bool:
@@ -312,29 +272,29 @@ def _shortest(languages: tuple[Language, ...]) -> str | TooLargeError | None:
     if len(languages) > _MOST_LANGUAGES:
         return TooLargeError()
     try:
-        parts = [(*_compiled(own.pattern, own.is_regex), own.wanted) for own in languages]
+        parts = [(_compiled(own.pattern, own.is_regex), own.wanted) for own in languages]
     except (TooLargeError, UnreadableError, RecursionError):
         return TooLargeError()
-    alphabet = _alphabet([automaton for automaton, _, _ in parts])
+    alphabet = _alphabet([automaton for automaton, _ in parts])
     if len(alphabet) * len(languages) > _MOST_LANGUAGES * _MOST_LANGUAGES:
         return TooLargeError()
-    first = tuple(automaton.closure((0,)) for automaton, _, _ in parts)
+    first = tuple(automaton.after(automaton.closure((0,)), _START) for automaton, _ in parts)
     seen = {first}
     waiting = deque([(first, "")])
     while waiting:
         states, text = waiting.popleft()
         if all(
-            (final in reached) is wanted
-            for (_, final, wanted), reached in zip(parts, states, strict=True)
+            (automaton.final in automaton.after(reached, _END)) is wanted
+            for (automaton, wanted), reached in zip(parts, states, strict=True)
         ):
             return text
         for character in alphabet:
             after = tuple(
                 automaton.after(reached, character)
-                for (automaton, _, _), reached in zip(parts, states, strict=True)
+                for (automaton, _), reached in zip(parts, states, strict=True)
             )
             is_dead = any(
-                wanted and not reached for (_, _, wanted), reached in zip(parts, after, strict=True)
+                wanted and not reached for (_, wanted), reached in zip(parts, after, strict=True)
             )
             if is_dead or after in seen:
                 continue
@@ -353,7 +313,7 @@ def _alphabet(automata: Sequence[_Automaton]) -> list[int]:
             for ranges, _ in steps:
                 for low, high in ranges:
                     cuts |= {low, high + 1}
-    starts = sorted(cut for cut in cuts if cut <= _LAST)
+    starts = sorted(cut for cut in cuts if 0 <= cut <= _LAST)
     characters = []
     for low, end in zip(starts, [*starts[1:], _LAST + 1], strict=True):
         nice = next((ord(letter) for letter in _NICE if low <= ord(letter) < end), None)

@@ -235,7 +235,10 @@ def _written(term: Term) -> Mapping[str, Json] | None:
     return None
 
 
-_KEY, _VALUE, _ENTRIES = "key", "value", "entries"
+_KEY, _VALUE = "key", "value"
+_MERGED: Final = """
+cel.bind(entries, pairs, transform.listObjToMap(entries, entries, 'key', 'value'))
+"""
 
 
 @declare
@@ -281,10 +284,7 @@ def _pair(key: Expr, value: Expr) -> Expr:
 
 def _map_of(entries: Expr) -> Expr:
     """Return pairs of keys and values as one object."""
-    named = cel.ident(_ENTRIES)
-    transform = cel.ident("transform")
-    made = cel.method(transform, "listObjToMap", named, named, _KEY, _VALUE)
-    return cel.bind(_ENTRIES, entries, made)
+    return cel.filled(_MERGED, pairs=entries)
 
 
 @declare
@@ -293,21 +293,17 @@ def object_from_lists(_names: Names, args: Sequence[Term]) -> Term:
     names, values = (listed(arg, "object_from_lists") for arg in args)
     if names.type != f"[]{TEXT}":
         raise NotConvertible("object_from_lists of names that might not be strings")
-    at = cel.ident("at")
-    has_value = cel.compare("<", at, cel.method(values.value, "size"))
-    value = cel.conditional(has_value, cel.call("dyn", cel.index(values.value, at)), cel.NULL)
-    indices = cel.method(cel.ident("lists"), "range", cel.method(names.value, "size"))
-    pair = _pair(cel.index(names.value, at), value)
-    return computed(_map_of(cel.macro(indices, "map", "at", pair)), ANY_MAP)
+    value = cel.filled("at < list.size() ? dyn(list[at]) : null", list=values.value)
+    pair = _pair(cel.index(names.value, cel.ident("at")), value)
+    made = cel.filled("lists.range(list.size()).map(at, pair)", list=names.value, pair=pair)
+    return computed(_map_of(made), ANY_MAP)
 
 
 _TYPE_NAMES: Final = {TEXT: "string", "bool": "boolean", "int": "number", "double": "number"}
-_CEL_TYPES: Final = (
-    ("string", "string"),
-    ("bool", "boolean"),
-    ("list", "array"),
-    ("map", "object"),
-)
+_TYPE: Final = """
+value == null ? 'null' : type(value) == string ? 'string' : type(value) == bool ? 'boolean' :
+type(value) == list ? 'array' : type(value) == map ? 'object' : 'number'
+"""
 
 
 @declare
@@ -324,12 +320,7 @@ def type_(_names: Names, args: Sequence[Term]) -> Term:
         return either_text(place.is_present(), name, "null")
     if place.type in (TIME, SPAN, SIZE):
         return Constant("string")
-    value = place.or_value(cel.NULL)
-    named: Expr = cel.literal("number")
-    for cel_type, type_name in reversed(_CEL_TYPES):
-        is_one = cel.equal(cel.call("type", value), cel.ident(cel_type))
-        named = cel.conditional(is_one, type_name, named)
-    return computed(cel.conditional(cel.equal(value, cel.NULL), "null", named), TEXT)
+    return computed(cel.filled(_TYPE, value=place.or_value(cel.NULL)), TEXT)
 
 
 def either_text(test: Expr, then: str, otherwise: str) -> Term:

@@ -16,6 +16,8 @@ from chartkit.engine.jmespath.declaration import FunctionSpec, Type
 
 Function = Callable[[Names, Sequence[Term]], Term]
 """The result for the names that an expression sees, and the arguments."""
+Reader = Callable[[Names, Term], Expr]
+"""The expression of an argument; raises `NotConvertible`."""
 FUNCTIONS: Final[dict[str, Function]] = {}
 """By name, those that have a form in CEL."""
 
@@ -24,6 +26,22 @@ def declare(function: Function) -> Function:
     """Enter a function under its own name."""
     FUNCTIONS[function.__name__.strip("_")] = function
     return function
+
+
+def declare_as(
+    name: str, template: str, type_: str, *, change: str = "", **arguments: Reader
+) -> None:
+    """Enter a function as CEL says it; arguments: how each is read, in their order; change: what
+    differs."""
+
+    def function(names: Names, args: Sequence[Term]) -> Term:
+        if change:
+            names.note(change)
+        readers = zip(arguments.items(), args, strict=True)
+        given = {argument: read(names, term) for (argument, read), term in readers}
+        return computed(cel.filled(template, **given), type_)
+
+    FUNCTIONS[name] = function
 
 
 @cache
@@ -64,6 +82,16 @@ def text_or_field(term: Term) -> Expr:
     if isinstance(term, Value):
         term = replace(term, place=term.place.taken_for(TEXT))
     return text(term)
+
+
+def of_text(_names: Names, term: Term) -> Expr:
+    """Return an argument that is a text."""
+    return text(term)
+
+
+def of_field(_names: Names, term: Term) -> Expr:
+    """Return an argument that is a text, or a field of unknown type."""
+    return text_or_field(term)
 
 
 def constant_text(term: Term, role: str) -> str:

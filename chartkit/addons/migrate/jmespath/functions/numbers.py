@@ -15,6 +15,7 @@ from chartkit.addons.migrate.jmespath.functions.declaration import (
     FUNCTIONS,
     constant_text,
     declare,
+    declare_as,
     text,
     text_or_field,
     there,
@@ -51,7 +52,7 @@ def sum_(_names: Names, args: Sequence[Term]) -> Term:
         total = cel.call("quantity", cel.call("string", total))
     if isinstance(elements, ListLiteral):
         return computed(total, type_)
-    nothing = cel.method(cel.method(cel.ident("optional"), "none"), "value")
+    nothing = cel.filled("optional.none().value()")
     some = cel.compare(">", cel.method(elements, "size"), 0)
     return computed(cel.conditional(some, total, nothing), type_)
 
@@ -60,19 +61,13 @@ def _elements(term: Term, role: str, *, sizes: bool = False) -> tuple[Expr, str]
     """Return a list of numbers, and their type; sizes: whether those of sizes, too."""
     match term:
         case Stream() if sizes and term.item.type == QUANTITY:
-            return _amounts(term.required().list()), SIZE
+            amounts = "sizes.map(size, quantity(string(size)).asApproximateFloat())"
+            return cel.filled(amounts, sizes=term.required().list()), SIZE
         case Stream() if term.item.type in _NUMBERS:
             return term.required().list(), term.item.type
         case Value(place) if place.type in ("[]int", "[]double"):
             return there(term).value, place.type.removeprefix("[]")
     raise NotConvertible(f"{role} of values that might not be numbers")
-
-
-def _amounts(sizes: Expr) -> Expr:
-    """Return sizes as numbers."""
-    size = cel.ident("size")
-    number = cel.method(cel.call("quantity", cel.call("string", size)), "asApproximateFloat")
-    return cel.macro(sizes, "map", "size", number)
 
 
 def _extremes(name: str, function: str) -> None:
@@ -91,10 +86,8 @@ def _extremes(name: str, function: str) -> None:
 def avg(_names: Names, args: Sequence[Term]) -> Term:
     """The average of numbers."""
     elements, _ = _elements(args[0], "the average")
-    total, count = (
-        cel.call("double", cel.method(elements, function)) for function in ("sum", "size")
-    )
-    return computed(cel.compare("/", total, count), "double")
+    average = cel.filled("double(numbers.sum()) / double(numbers.size())", numbers=elements)
+    return computed(average, "double")
 
 
 _extremes("max", "math.greatest")
@@ -163,14 +156,6 @@ _rounding("ceil", "math.ceil")
 _rounding("floor", "math.floor")
 
 
-@declare
-def divide(names: Names, args: Sequence[Term]) -> Term:
-    """The quotient of two sizes."""
-    names.note(DIVISION)
-    first, second = (cel.method(_quantity(term), "asApproximateFloat") for term in args)
-    return computed(cel.compare("/", first, second), "double")
-
-
 def _is_size(term: Term) -> bool:
     try:
         _quantity(term)
@@ -193,8 +178,17 @@ def _quantity(term: Term) -> Expr:
     raise NotConvertible("arithmetic of values that may be no sizes")
 
 
-_CLOCK: Final = cel.ident("time")
-_NOW: Final = cel.method(_CLOCK, "now")
+declare_as(
+    "divide",
+    "first.asApproximateFloat() / second.asApproximateFloat()",
+    "double",
+    change=DIVISION,
+    first=lambda _names, term: _quantity(term),
+    second=lambda _names, term: _quantity(term),
+)
+
+
+_NOW: Final = cel.filled("time.now()")
 _WRITTEN: Final = ("creationTimestamp", "deletionTimestamp")
 """Fields that an API server writes, in whole seconds of UTC."""
 
@@ -230,7 +224,7 @@ def _span(names: Names, term: Term) -> Expr:
 
 
 def _without_fraction(moment: Expr) -> Term:
-    return computed(cel.method(_CLOCK, "truncate", moment, cel.call("duration", "1s")), TIME)
+    return computed(cel.filled("time.truncate(moment, duration('1s'))", moment=moment), TIME)
 
 
 def _is_whole(term: Term) -> bool:
@@ -293,7 +287,7 @@ def time_add(names: Names, args: Sequence[Term]) -> Term:
 def time_truncate(names: Names, args: Sequence[Term]) -> Term:
     """A time rounded down to a multiple of a span."""
     moment, span = args
-    cut = cel.method(_CLOCK, "truncate", _moment(names, moment), _span(names, span))
+    cut = cel.method(cel.ident("time"), "truncate", _moment(names, moment), _span(names, span))
     # A span of zero or less leaves the fraction of a second.
     is_positive = isinstance(span, Constant) and (duration_or_none(str(span.value)) or 0) > 0
     return computed(cut, TIME) if is_positive and _is_whole(span) else _without_fraction(cut)
@@ -308,26 +302,15 @@ def time_utc(names: Names, args: Sequence[Term]) -> Term:
     return computed(_moment(names, moment), TIME)
 
 
-_OF_TIMES: Final = {
-    "time_after": ("first > second", "bool"),
-    "time_before": ("first < second", "bool"),
-    "time_between": ("second < first && first < third", "bool"),
-    "time_diff": ("second - first", SPAN),
-    "time_to_cron": ("time.toCron(first)", TEXT),
-}
-"""By name, functions of times: how CEL says it, and the type of the result."""
-
-
-def _of_times(name: str) -> None:
-    def function(names: Names, args: Sequence[Term]) -> Term:
-        template, type_ = _OF_TIMES[name]
-        moments = dict(
-            zip(("first", "second", "third"), (_moment(names, arg) for arg in args), strict=False)
-        )
-        return computed(cel.filled(template, **moments), type_)
-
-    FUNCTIONS[name] = function
-
-
-for _name in _OF_TIMES:
-    _of_times(_name)
+declare_as("time_after", "first > second", "bool", first=_moment, second=_moment)
+declare_as("time_before", "first < second", "bool", first=_moment, second=_moment)
+declare_as("time_diff", "second - first", SPAN, first=_moment, second=_moment)
+declare_as("time_to_cron", "time.toCron(first)", TEXT, first=_moment)
+declare_as(
+    "time_between",
+    "start < time && time < end",
+    "bool",
+    time=_moment,
+    start=_moment,
+    end=_moment,
+)

@@ -29,10 +29,12 @@ from chartkit.addons.migrate.expressions.place import (
 from chartkit.addons.migrate.expressions.presence import fits, fits_any_value, path_of
 from chartkit.addons.migrate.expressions.verdict import conjunction, disjunction
 from chartkit.addons.migrate.jmespath.functions.declaration import (
-    FUNCTIONS,
     constant_number,
     constant_text,
     declare,
+    declare_as,
+    of_field,
+    of_text,
     text,
     text_or_field,
     there,
@@ -45,63 +47,26 @@ from chartkit.engine.scalars.semver_range import SemverError, parse_range, read_
 from chartkit.go.regexp import RegexError, compile_regex, quote_meta
 
 _PRINTED: Final = ("int", "bool", QUANTITY, "int-or-string")
-_BOOLEANS: Final = cel.map_of({"true": True, "false": False})
-
-
-_WRITTEN: Final = {
-    "base64_decode": ("string(base64.decode(text))", TEXT, DECODED),
-    "base64_encode": ("base64.encode(bytes(text))", TEXT, ""),
-    "md5": ("hash.md5(text)", TEXT, ""),
-    "parse_json": ("json.unmarshal(text)", UNKNOWN, READ_TEXTS),
-    "parse_yaml": ("yaml.parse(text)", UNKNOWN, READ_TEXTS),
-    "path_canonicalize": (
-        "(text.startsWith('/') ? '/' : '')"
-        " + text.findAll('[^/]+').filter(part, part != '.').join('/')",
-        TEXT,
-        PARENT_FOLDERS,
-    ),
-    "sha1": ("hash.sha1(text)", TEXT, ""),
-    "sha256": ("hash.sha256(text)", TEXT, ""),
-}
-"""By name, functions of one text: how CEL says it, the type of the result, and what differs."""
-_CASES: Final = {"to_lower": "lowerAscii", "to_upper": "upperAscii"}
-
-
-def _written(name: str) -> None:
-    def function(names: Names, args: Sequence[Term]) -> Term:
-        template, type_, change = _WRITTEN[name]
-        if change:
-            names.note(change)
-        return computed(cel.filled(template, text=text_or_field(args[0])), type_)
-
-    FUNCTIONS[name] = function
-
-
-def _cased(name: str) -> None:
-    def function(names: Names, args: Sequence[Term]) -> Term:
-        names.note(ASCII_CASE)
-        return computed(cel.method(text(args[0]), _CASES[name]), TEXT)
-
-    FUNCTIONS[name] = function
-
-
-def _tests(name: str, method: str) -> None:
-    def function(_names: Names, args: Sequence[Term]) -> Term:
-        first, second = args
-        if not isinstance(first, Value):
-            return computed(cel.method(text(first), method, text(second)), "bool")
-        searched = text_or_field(first)
-        return computed(cel.method(searched, method, text(second)), "bool")
-
-    FUNCTIONS[name] = function
-
-
-for _name in _WRITTEN:
-    _written(_name)
-for _name in _CASES:
-    _cased(_name)
-_tests("starts_with", "startsWith")
-_tests("ends_with", "endsWith")
+_CLEANED: Final = """
+(text.startsWith('/') ? '/' : '') +
+text.findAll('[^/]+').filter(part, part != '.').join('/')
+"""
+"""A path without empty parts and dots."""
+_BOOLEAN: Final = "{'true': true, 'false': false}[text.lowerAscii()]"
+"""The boolean that a text spells, in any case of letters; any other text is an error."""
+declare_as("base64_decode", "string(base64.decode(text))", TEXT, change=DECODED, text=of_field)
+declare_as("base64_encode", "base64.encode(bytes(text))", TEXT, text=of_field)
+declare_as("ends_with", "text.endsWith(part)", "bool", text=of_field, part=of_text)
+declare_as("md5", "hash.md5(text)", TEXT, text=of_field)
+declare_as("parse_json", "json.unmarshal(text)", UNKNOWN, change=READ_TEXTS, text=of_field)
+declare_as("parse_yaml", "yaml.parse(text)", UNKNOWN, change=READ_TEXTS, text=of_field)
+declare_as("path_canonicalize", _CLEANED, TEXT, change=PARENT_FOLDERS, text=of_field)
+declare_as("sha1", "hash.sha1(text)", TEXT, text=of_field)
+declare_as("sha256", "hash.sha256(text)", TEXT, text=of_field)
+declare_as("starts_with", "text.startsWith(part)", "bool", text=of_field, part=of_text)
+declare_as("to_boolean", _BOOLEAN, "bool", text=of_text)
+declare_as("to_lower", "text.lowerAscii()", TEXT, change=ASCII_CASE, text=of_text)
+declare_as("to_upper", "text.upperAscii()", TEXT, change=ASCII_CASE, text=of_text)
 
 
 @declare
@@ -168,17 +133,9 @@ def trim_prefix(_names: Names, args: Sequence[Term]) -> Term:
 def truncate(_names: Names, args: Sequence[Term]) -> Term:
     """The first characters of a text."""
     whole, length = args
-    most, value = max(0, constant_number(length, "a length")), text(whole)
-    is_longer = cel.compare(">", cel.method(value, "size"), most)
-    return computed(
-        cel.conditional(is_longer, cel.method(value, "substring", 0, most), value), TEXT
-    )
-
-
-@declare
-def to_boolean(_names: Names, args: Sequence[Term]) -> Term:
-    """Return the boolean that a text spells, in any case of letters; any other text is an error."""
-    return computed(cel.index(_BOOLEANS, cel.method(text(args[0]), "lowerAscii")), "bool")
+    most = max(0, constant_number(length, "a length"))
+    cut = "text.size() > most ? text.substring(0, most) : text"
+    return computed(cel.filled(cut, text=text(whole), most=most), TEXT)
 
 
 @declare

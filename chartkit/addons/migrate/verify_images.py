@@ -198,11 +198,10 @@ _NO_FORM: Final = {
 _ANY: Final = "*"
 _PLAIN: Final = re.compile(r"[a-z0-9-]+(\.[a-z0-9-]+)+(:[0-9]+)?/[a-z0-9._/-]*\*")
 """A registry with a dot and the beginning of a path: what a reference begins with in any case."""
-_HOST: Final = "^([^/]*[.:A-Z][^/]*|localhost)/"
-_TAG: Final = ":[^/@]*@"
-_COMPLETE: Final = "[:@][^/]*$"
-_DEFAULT: Final = "docker.io/"
-_NAMED: Final = "image"
+_WITH_HOST: Final = """
+image.matches('^([^/]*[.:A-Z][^/]*|localhost)/') ? image : 'docker.io/' + image
+"""
+_WITH_TAG: Final = "image.matches('[:@][^/]*$') ? image : image + ':latest'"
 
 
 def convert_verify_images(rule: Rule, policy: Policy) -> ConvertedRule:
@@ -381,13 +380,9 @@ def names(reference: Expr, patterns: Sequence[str]) -> Expr:
         return cel.TRUE
     if all(map(_is_plain, patterns)):
         return fits_any(reference, patterns)
-    has_host = cel.method(reference, "matches", _HOST)
-    named = cel.conditional(has_host, reference, cel.concat(_DEFAULT, reference))
-    untagged = cel.call("regex.replace", named, _TAG, "@")
-    image = cel.ident(_NAMED)
-    is_complete = cel.method(image, "matches", _COMPLETE)
-    full = cel.conditional(is_complete, image, cel.concat(image, ":latest"))
+    untagged = cel.call("regex.replace", cel.filled(_WITH_HOST, image=reference), ":[^/@]*@", "@")
+    full = cel.filled(_WITH_TAG)
     fitting = fits_any(full, patterns)
     if len(patterns) > 1:
         fitting = cel.bind("full", full, fits_any(cel.ident("full"), patterns))
-    return cel.bind(_NAMED, untagged, fitting)
+    return cel.bind("image", untagged, fitting)

@@ -67,12 +67,13 @@ def variable(name: str) -> Expr:
     return field(tree.Ident("variables"), name)
 
 
-def filled(template: str, **given: Expr) -> Expr:
+def filled(template: str, **given: Operand) -> Expr:
     """Return an expression as it is written, with others in place of its variables."""
+    values = {name: literal(value) for name, value in given.items()}
 
     def put(part: Expr) -> Expr:
         if isinstance(part, tree.Ident):
-            return given.get(part.name, part)
+            return values.get(part.name, part)
         return tree.transform(part, put)
 
     return put(_read(template))

@@ -10,6 +10,7 @@ from typing import Final
 
 from chartkit.addons.migrate.conversion import NotConvertible
 from chartkit.addons.migrate.expressions import build as cel
+from chartkit.addons.migrate.expressions.build import Operand
 from chartkit.addons.migrate.expressions.place import Place, object_of
 from chartkit.addons.migrate.expressions.presence import fits, fits_any
 from chartkit.engine.cel.syntax import Expr
@@ -41,8 +42,7 @@ def judged_object(operations: Collection[str]) -> Expr:
         return _OBJECT
     if set(operations) == {"DELETE"}:
         return cel.ident("oldObject")
-    deleted = cel.equal(cel.path("request", "operation"), "DELETE")
-    return cel.conditional(deleted, cel.ident("oldObject"), _OBJECT)
+    return cel.filled("request.operation == 'DELETE' ? oldObject : object")
 
 
 @dataclass(frozen=True, slots=True)
@@ -284,23 +284,28 @@ def _is_constant(value: Json) -> bool:
 
 
 API_VERSION: Final = "rbac.authorization.k8s.io/v1"
-_ACCOUNT: Final = "system:serviceaccount:"
-_BINDING: Final = cel.ident("binding")
-# A service account without a namespace is in that of the binding.
-_IS_USER: Final = f"""
-subject.kind == 'User' && subject.name == request.userInfo.?username.orValue('') ||
-subject.kind == 'Group' && subject.name in request.userInfo.?groups.orValue([]) ||
-subject.kind == 'ServiceAccount' && request.userInfo.?username.orValue('') == '{_ACCOUNT}' +
-    subject.?namespace.orValue(binding.metadata.?namespace.orValue('')) + ':' + subject.name
+# A service account without a namespace is in the namespace of the binding.
+_IS_BOUND: Final = """
+bindings.exists(binding,
+    binding.roleRef.kind == kind && is_named &&
+    binding.?subjects.orValue([]).exists(subject,
+        subject.kind == 'User' && subject.name == request.userInfo.?username.orValue('') ||
+        subject.kind == 'Group' && subject.name in request.userInfo.?groups.orValue([]) ||
+        subject.kind == 'ServiceAccount' && request.userInfo.?username.orValue('') ==
+            'system:serviceaccount:' +
+            subject.?namespace.orValue(binding.metadata.?namespace.orValue('')) +
+            ':' + subject.name
+    )
+)
 """
-"""The test for a subject of a binding that is the user of a request."""
+"""The test whether a binding gives a role to the user of a request."""
 
 
 def has_roles(one: ResourceFilter, facts: Facts) -> Iterator[Expr]:
     """Yield the tests whether a user has one of a filter's roles, and one of its cluster roles."""
     if one.roles:
         yield cel.any_of(
-            _is_bound(_listed("rolebindings", cel.literal(namespace)), "Role", names)
+            _is_bound(_listed("rolebindings", namespace), "Role", names)
             for namespace, names in _by_namespace(one.roles).items()
         )
     if one.cluster_roles:
@@ -320,34 +325,25 @@ def _by_namespace(roles: Sequence[str]) -> Mapping[str, Sequence[str]]:
 
 def _of_cluster(facts: Facts) -> Expr:
     """Return the bindings that may give a cluster role: of the cluster, and of the namespace."""
-    everywhere = _listed("clusterrolebindings", cel.literal(""))
+    everywhere = _listed("clusterrolebindings", "")
     here = _listed("rolebindings", facts.own_namespace)
     if facts.outside:
         return everywhere
     if not facts.namespaced:
-        outside = cel.equal(facts.own_namespace, "")
-        here = cel.conditional(outside, cel.list_of([]), here)
+        here = cel.filled("ns == '' ? [] : here", ns=facts.own_namespace, here=here)
     return cel.compare("+", everywhere, here)
 
 
-def _listed(resource: str, namespace: Expr) -> Expr:
-    arguments = (cel.literal(API_VERSION), cel.literal(resource), namespace)
-    listed = cel.method(cel.ident("resource"), "List", *arguments)
-    return cel.path(cel.call("dyn", listed), "items")
+def _listed(plural: str, namespace: Operand) -> Expr:
+    template = f"dyn(resource.List('{API_VERSION}', '{plural}', ns)).items"
+    return cel.filled(template, ns=namespace)
 
 
 def _is_bound(bindings: Expr, kind: str, names: Sequence[str]) -> Expr:
     """Report whether one of several bindings gives the user a role."""
-    role = cel.path(_BINDING, "roleRef")
-    name = cel.path(role, "name")
-    # Kyverno takes wildcards in the names of roles for what they are.
-    is_one = (
+    name = cel.path("binding", "roleRef", "name")
+    # Kyverno takes wildcards in the names of roles literally.
+    is_named = (
         cel.equal(name, names[0]) if len(names) == 1 else cel.contains(cel.list_of(names), name)
     )
-    subjects = cel.or_value(cel.optional_field(_BINDING, "subjects"), [])
-    tests = (
-        cel.equal(cel.path(role, "kind"), kind),
-        is_one,
-        cel.macro(subjects, "exists", "subject", cel.filled(_IS_USER)),
-    )
-    return cel.macro(bindings, "exists", "binding", cel.all_of(tests))
+    return cel.filled(_IS_BOUND, bindings=bindings, kind=kind, is_named=is_named)

@@ -6,8 +6,8 @@ Source of the rules: `engine/cluster_policy/podsecurity`, which has them as Kyve
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, replace
+from functools import partial, reduce
 from typing import Final
 
 from chartkit.addons.migrate.conversion import NotConvertible
@@ -128,23 +128,34 @@ class ContainerCheck:
         return disjunction(self.holds(container), *lifted)
 
 
-def of_securities(
-    pod: PodPlaces,
-    exclusions: Exclusions,
-    field: str,
-    ok: Callable[[Place], Expr],
-    bad: Callable[[Place], Fits],
-) -> Expr:
-    """Report whether the `securityContext` of the Pod and of each container passes a test.
+Test = Callable[[Place], Expr]
+"""Report whether the value of a field passes."""
+Bad = Callable[[Place], Fits]
+"""The test of the bad value of a field, by exclusions."""
 
-    field: in it, as in `restrictedField`; bad: of the value of one that does not pass.
-    """
-    check = ContainerCheck(
-        f"securityContext.{field}",
-        lambda container: ok(container.child("securityContext")),
-        lambda container: bad(container.child("securityContext")),
+
+def of_field(field: str, holds: Test, bad: Bad, required: bool = False) -> ContainerCheck:
+    """Return the check of a field of every container, up to the first list in its path."""
+    steps = field.partition("[")[0].split(".")
+    return ContainerCheck(
+        field,
+        lambda container: holds(reduce(Place.child, steps, container)),
+        lambda container: bad(reduce(Place.child, steps, container)),
+        required,
     )
-    own = of_pod(ok(pod.security), f"spec.{check.field}", exclusions, bad(pod.security))
+
+
+def of_securities(
+    pod: PodPlaces, exclusions: Exclusions, field: str, ok: Test, bad: Bad, within: str = ""
+) -> Expr:
+    """Report whether a field of the `securityContext` of the Pod and of each container passes.
+
+    within: the object around the field, which the tests are given.
+    """
+    check = of_field(f"securityContext.{within or field}", ok, bad)
+    check = replace(check, field=f"securityContext.{field}")
+    place = reduce(Place.child, (within or field).split("."), pod.security)
+    own = of_pod(ok(place), f"spec.{check.field}", exclusions, bad(place))
     return conjunction(own, check.everywhere(pod, exclusions))
 
 
@@ -194,6 +205,24 @@ Facts = Callable[[PodPlaces, Exclusions, int], Iterator[Fact]]
 `NotConvertible`."""
 
 
+def _in_containers(message: str, check: ContainerCheck) -> Facts:
+    """Return the facts of a check of containers alone."""
+
+    def facts(pod: PodPlaces, exclusions: Exclusions, _since: int) -> Iterator[Fact]:
+        yield Fact(message, check.everywhere(pod, exclusions))
+
+    return facts
+
+
+def _in_securities(message: str, field: str, ok: Test, bad: Bad) -> Facts:
+    """Return the facts of a check of every `securityContext`."""
+
+    def facts(pod: PodPlaces, exclusions: Exclusions, _since: int) -> Iterator[Fact]:
+        yield Fact(message, of_securities(pod, exclusions, field, ok, bad))
+
+    return facts
+
+
 def host_namespaces(pod: PodPlaces, exclusions: Exclusions, _since: int) -> Iterator[Fact]:
     """The host's network, PID and IPC namespaces are not shared."""
     for name in HOST_NAMESPACES:
@@ -216,19 +245,19 @@ def host_ports(pod: PodPlaces, exclusions: Exclusions, _since: int) -> Iterator[
     """No container has a host port."""
     require_one(exclusions, images=True)
 
-    def ports(container: Place, values: Values | None) -> Expr:
-        port = container.child("ports").element("port").child("hostPort").or_value(0)
-        test = cel.equal(port, 0)
-        if values is not None:
-            test = disjunction(test, fits_any(cel.call("string", port), values))
-        return _all(container.child("ports"), "port", test)
+    def unused(ports: Place, values: Values = ()) -> Expr:
+        port = ports.element("port").child("hostPort").or_value(0)
+        excluded = [fits_any(cel.call("string", port), values)] if values else []
+        return _all(ports, "port", disjunction(cel.equal(port, 0), *excluded))
 
-    check = ContainerCheck(
-        "ports[*].hostPort",
-        lambda container: ports(container, None),
-        lambda container: lambda values: ports(container, values),
-    )
+    check = of_field("ports[*].hostPort", unused, lambda ports: partial(unused, ports))
     yield Fact("containers must not use host ports", check.everywhere(pod, exclusions))
+
+
+_NO_HOSTS: Final = """
+actions.all(action,
+    action.?httpGet.?host.orValue('') == '' && action.?tcpSocket.?host.orValue('') == '')
+"""
 
 
 def host_probes(pod: PodPlaces, _exclusions: Exclusions, _since: int) -> Iterator[Fact]:
@@ -237,13 +266,7 @@ def host_probes(pod: PodPlaces, _exclusions: Exclusions, _since: int) -> Iterato
     def silent_about_hosts(container: Place) -> Expr:
         actions = [container.child(name).as_optional for name in PROBES]
         actions += [container.child("lifecycle").child(name).as_optional for name in HANDLERS]
-        action = cel.ident("action")
-        hosts = (
-            cel.or_value(cel.optional_field(action, kind, "host"), "")
-            for kind in ("httpGet", "tcpSocket")
-        )
-        test = cel.all_of(cel.equal(host, "") for host in hosts)
-        return cel.macro(cel.list_of(actions), "all", "action", test)
+        return cel.filled(_NO_HOSTS, actions=cel.list_of(actions))
 
     # No control of Kyverno has this check, so nothing lifts it.
     check = ContainerCheck("", silent_about_hosts, lambda _: silent)
@@ -253,49 +276,33 @@ def host_probes(pod: PodPlaces, _exclusions: Exclusions, _since: int) -> Iterato
     )
 
 
-def privileged(pod: PodPlaces, exclusions: Exclusions, _since: int) -> Iterator[Fact]:
-    """No container is privileged."""
-    check = ContainerCheck(
+privileged: Final = _in_containers(
+    "containers must not be privileged",
+    of_field(
         "securityContext.privileged",
-        lambda container: cel.negate(_security(container, "privileged").or_value(False)),
+        lambda place: cel.negate(place.or_value(False)),
         lambda _: always("true"),
-    )
-    yield Fact("containers must not be privileged", check.everywhere(pod, exclusions))
-
-
-def proc_mount(pod: PodPlaces, exclusions: Exclusions, _since: int) -> Iterator[Fact]:
-    """`/proc` is masked as it is by default."""
-
-    def mount(container: Place) -> Expr:
-        return _security(container, "procMount").or_value("Default")
-
-    check = ContainerCheck(
+    ),
+)
+proc_mount: Final = _in_containers(
+    "containers must mount /proc as Default",
+    of_field(
         "securityContext.procMount",
-        lambda container: cel.equal(mount(container), "Default"),
-        lambda container: text(mount(container)),
-    )
-    yield Fact("containers must mount /proc as Default", check.everywhere(pod, exclusions))
+        lambda place: cel.equal(place.or_value("Default"), "Default"),
+        lambda place: text(place.or_value("Default")),
+    ),
+)
 
 
-def _added(allowed: Collection[str], words: str) -> Facts:
+def _added(allowed: Collection[str], message: str) -> Facts:
     """Return the facts of a check of added capabilities."""
 
-    def added(container: Place, values: Values) -> Expr:
-        place = _security(container, "capabilities").child("add")
-        name = cel.ident("capability")
-        test = fits_any(name, (*sorted(allowed), *values))
+    def added(place: Place, values: Values = ()) -> Expr:
+        test = fits_any(cel.ident("capability"), (*sorted(allowed), *values))
         return _all(place, "capability", test)
 
-    check = ContainerCheck(
-        "securityContext.capabilities.add",
-        lambda container: added(container, ()),
-        lambda container: partial(added, container),
-    )
-
-    def facts(pod: PodPlaces, exclusions: Exclusions, _since: int) -> Iterator[Fact]:
-        yield Fact(words, check.everywhere(pod, exclusions))
-
-    return facts
+    field = "securityContext.capabilities.add"
+    return _in_containers(message, of_field(field, added, lambda place: partial(added, place)))
 
 
 added_capabilities: Final = _added(
@@ -309,16 +316,13 @@ _bound_capabilities: Final = _added(
 def restricted_capabilities(pod: PodPlaces, exclusions: Exclusions, since: int) -> Iterator[Fact]:
     """Every container drops ALL capabilities and adds none but NET_BIND_SERVICE."""
 
-    def dropped(container: Place) -> Place:
-        return _security(container, "capabilities").child("drop")
-
-    def bad(container: Place) -> Fits:
+    def bad(dropped: Place) -> Fits:
         name = cel.ident("capability")
-        return lambda values: _all(dropped(container), "capability", fits_any(name, values))
+        return lambda values: _all(dropped, "capability", fits_any(name, values))
 
-    check = ContainerCheck(
+    check = of_field(
         "securityContext.capabilities.drop",
-        lambda container: cel.contains(dropped(container).or_value([]), "ALL"),
+        lambda dropped: cel.contains(dropped.or_value([]), "ALL"),
         bad,
         required=True,
     )
@@ -329,15 +333,12 @@ def restricted_capabilities(pod: PodPlaces, exclusions: Exclusions, since: int) 
     yield from unless_windows(pod, facts, since)
 
 
-def windows_host_process(pod: PodPlaces, exclusions: Exclusions, _since: int) -> Iterator[Fact]:
-    """Neither the Pod nor a container is a Windows HostProcess."""
-
-    def ok(security: Place) -> Expr:
-        return cel.negate(security.child("windowsOptions").child("hostProcess").or_value(False))
-
-    field = "windowsOptions.hostProcess"
-    test = of_securities(pod, exclusions, field, ok, lambda _: always("true"))
-    yield Fact("HostProcess containers of Windows are not allowed", test)
+windows_host_process: Final = _in_securities(
+    "HostProcess containers of Windows are not allowed",
+    "windowsOptions.hostProcess",
+    lambda place: cel.negate(place.or_value(False)),
+    lambda _: always("true"),
+)
 
 
 def sysctls(pod: PodPlaces, exclusions: Exclusions, since: int) -> Iterator[Fact]:
@@ -370,7 +371,9 @@ def privilege_escalation(pod: PodPlaces, exclusions: Exclusions, since: int) -> 
 
     check = ContainerCheck(
         f"securityContext.{field}",
-        lambda container: cel.negate(_security(container, field).or_value(True)),
+        lambda container: cel.negate(
+            container.child("securityContext").child(field).or_value(True)
+        ),
         bad,
         required=True,
     )
@@ -383,15 +386,13 @@ def run_as_non_root(pod: PodPlaces, exclusions: Exclusions, _since: int) -> Iter
     """Every container runs as another user than root, by its own word or the Pod's."""
     own = pod.security.child("runAsNonRoot")
 
-    def bad(container: Place) -> Fits:
-        said = _security(container, "runAsNonRoot").or_value(True)
+    def bad(place: Place) -> Fits:
+        said = place.or_value(True)
         return lambda values: disjunction(as_bool(said), always("false")(values))
 
-    check = ContainerCheck(
+    check = of_field(
         "securityContext.runAsNonRoot",
-        lambda container: as_bool(
-            _security(container, "runAsNonRoot").or_value(own.or_value(False))
-        ),
+        lambda place: as_bool(place.or_value(own.or_value(False))),
         bad,
         required=True,
     )
@@ -400,14 +401,12 @@ def run_as_non_root(pod: PodPlaces, exclusions: Exclusions, _since: int) -> Iter
     yield Fact(words, conjunction(pods, check.everywhere(pod, exclusions)))
 
 
-def run_as_user(pod: PodPlaces, exclusions: Exclusions, _since: int) -> Iterator[Fact]:
-    """Neither the Pod nor a container sets the user 0."""
-
-    def ok(security: Place) -> Expr:
-        return cel.not_equal(security.child("runAsUser").or_value(cel.NULL), 0)
-
-    test = of_securities(pod, exclusions, "runAsUser", ok, lambda _: always("0"))
-    yield Fact("runAsUser must not be 0", test)
+run_as_user: Final = _in_securities(
+    "runAsUser must not be 0",
+    "runAsUser",
+    lambda place: cel.not_equal(place.or_value(cel.NULL), 0),
+    lambda _: always("0"),
+)
 
 
 def restricted_volumes(pod: PodPlaces, exclusions: Exclusions, _since: int) -> Iterator[Fact]:
@@ -441,10 +440,6 @@ def unless_windows(pod: PodPlaces, facts: Iterable[Fact], since: int) -> Iterato
         if since >= WINDOWS and expression != cel.TRUE:
             expression = disjunction(pod.is_windows, expression)
         yield Fact(fact.message, expression)
-
-
-def _security(container: Place, field: str) -> Place:
-    return container.child("securityContext").child(field)
 
 
 def _all(place: Place, variable: str, test: Expr) -> Expr:

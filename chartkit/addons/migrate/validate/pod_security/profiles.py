@@ -119,15 +119,14 @@ def _seccomp_present(pod: PodPlaces, exclusions: Exclusions) -> Fact:
 
 def _types_allowed(pod: PodPlaces, profile: str, exclusions: Exclusions) -> Expr:
     """Report whether profiles that are set, the Pod's or a container's, are of allowed types."""
-
-    def ok(security: Place) -> Expr:
-        place = security.child(profile)
-        return disjunction(cel.negate(place.is_present()), _is_type(place))
-
-    def type_(security: Place) -> Expr:
-        return security.child(profile).settled().child("type").or_value("")
-
-    return of_securities(pod, exclusions, f"{profile}.type", ok, lambda each: text(type_(each)))
+    return of_securities(
+        pod,
+        exclusions,
+        f"{profile}.type",
+        lambda place: disjunction(cel.negate(place.is_present()), _is_type(place)),
+        lambda place: text(place.settled().child("type").or_value("")),
+        within=profile,
+    )
 
 
 def _is_type(profile: Place) -> Expr:
@@ -142,17 +141,14 @@ def _seccomp_annotations(pod: PodPlaces, exclusions: Exclusions) -> Fact:
             "validate/podSecurity/exclude",
         )
     annotations = pod.metadata.child("annotations")
-    key = cel.ident("key")
-    value = annotations.settled().entry(key).value
-    named = cel.concat(SECCOMP, cel.path("container", "name"))
-    of_container = cel.macro(
-        cel.variable("allContainers"), "exists", "container", cel.equal(key, named)
-    )
-    about = cel.any_of((cel.equal(key, SECCOMP_POD), of_container))
+    value = annotations.settled().entry(cel.ident("key")).value
+    about = f"""
+    key == '{SECCOMP_POD}' ||
+    variables.allContainers.exists(container, key == '{SECCOMP}' + container.name)
+    """
     allowed = _is_allowed(value, "runtime/default", "docker/default")
-    test = cel.macro(
-        annotations.or_value({}), "all", "key", cel.any_of((cel.negate(about), allowed))
-    )
+    test = cel.any_of((cel.negate(cel.filled(about)), allowed))
+    test = cel.macro(annotations.or_value({}), "all", "key", test)
     return Fact(
         "annotations may set the seccomp profiles runtime/default and localhost/PROFILE alone",
         _where_described(pod, test),
@@ -176,14 +172,13 @@ def selinux(pod: PodPlaces, exclusions: Exclusions, since: int) -> Iterator[Fact
 def _selinux_field(
     pod: PodPlaces, exclusions: Exclusions, field: str, allowed: Sequence[str]
 ) -> Expr:
-    def value(security: Place) -> Expr:
-        return security.child("seLinuxOptions").child(field).or_value("")
-
-    def ok(security: Place) -> Expr:
-        return fits_any(value(security), allowed)
-
-    path = f"seLinuxOptions.{field}"
-    return of_securities(pod, exclusions, path, ok, lambda security: text(value(security)))
+    return of_securities(
+        pod,
+        exclusions,
+        f"seLinuxOptions.{field}",
+        lambda place: fits_any(place.or_value(""), allowed),
+        lambda place: text(place.or_value("")),
+    )
 
 
 BY_ID: Final[Mapping[str, Facts]] = {

@@ -26,7 +26,7 @@ from chartkit.addons.migrate.membership import among_values, listed
 from chartkit.addons.migrate.operators import Test, durations, equals, ordered
 from chartkit.addons.migrate.texts import term_of
 from chartkit.engine.cel.syntax import Expr
-from chartkit.engine.cel.syntax.tree import Call, Ident, children, count
+from chartkit.engine.cel.syntax.tree import Ident, count, functions
 from chartkit.engine.cluster_policy.conditions.parse import (
     OPERATORS,
     Blocks,
@@ -163,15 +163,9 @@ def condition_holds(condition: Condition, names: Names) -> Expr:
         names.note(LISTS_AS_TEXTS)
     if isinstance(value, Stream) and str(condition.value).count(OPEN) > 1:
         names.note(EMPTY_SEARCHES)
-    if _reads_json(held):
+    if "unmarshal" in functions(held):
         names.note(LISTS_IN_TEXTS)
     return held
-
-
-def _reads_json(expr: Expr) -> bool:
-    """Report whether an expression reads a text as JSON."""
-    is_read = isinstance(expr, Call) and expr.function == "unmarshal"
-    return is_read or any(map(_reads_json, children(expr)))
 
 
 def _loops(key: Term) -> frozenset[str]:

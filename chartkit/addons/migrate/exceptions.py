@@ -28,8 +28,7 @@ from chartkit.addons.migrate.matching.scope import (
     scope_of,
 )
 from chartkit.addons.migrate.rule import ConvertedRule
-from chartkit.engine.cel.syntax import Expr
-from chartkit.engine.cel.syntax.tree import Ident, children
+from chartkit.engine.cel.syntax.tree import Ident, count
 from chartkit.engine.cluster_policy import autogen
 from chartkit.engine.cluster_policy.exceptions import PolicyException, read_exception
 from chartkit.engine.cluster_policy.match import bind_match, compile_kinds
@@ -193,7 +192,8 @@ def _conditions(
     conditions += _own_conditions(legacy, scope)
     if "DELETE" in operations_of(scope):
         for condition in conditions:
-            if not isinstance(condition.expression, str) and _names_object(condition.expression):
+            expression = condition.expression
+            if not isinstance(expression, str) and count(expression, Ident("object")):
                 raise NotConvertible("the policy speaks of deletions, which have no object")
     return conditions
 
@@ -236,10 +236,6 @@ def _own_conditions(legacy: Resource, scope: Scope) -> list[Condition]:
             "conditions",
         )
     return [Condition("conditions", as_bool(test))]
-
-
-def _names_object(expr: Expr) -> bool:
-    return expr == Ident("object") or any(map(_names_object, children(expr)))
 
 
 def _documents(legacy: Resource, parts: Sequence[_Part]) -> Iterator[Body]:

@@ -19,7 +19,15 @@ from chartkit.addons.migrate.rule import ConvertedRule, Variable, asked_of_write
 from chartkit.addons.migrate.texts import query_term, term_of
 from chartkit.documents.yaml_dump import dump_yaml
 from chartkit.engine.cel.syntax import Expr, format_expression
-from chartkit.engine.cel.syntax.tree import Binary, Call, Literal, Select, children, count, replaced
+from chartkit.engine.cel.syntax.tree import (
+    Binary,
+    Call,
+    Literal,
+    Select,
+    count,
+    functions,
+    replaced,
+)
 from chartkit.engine.cel_policies.generation import TemplateError, read_documents, scan, value_of
 from chartkit.engine.cluster_policy.generate import split_kind
 from chartkit.engine.cluster_policy.policy import Policy, Rule
@@ -393,7 +401,7 @@ def convert_generate(rule: Rule, policy: Policy) -> ConvertedRule:
     sources = tuple({each.name: each for step in steps for each in step.variables}.values())
     named += [source.expression for source in sources if not isinstance(source.expression, str)]
     for part in (*named, *(condition.expression for condition in about.conditions)):
-        if not isinstance(part, str) and _calls(part, _ACCOUNT):
+        if not isinstance(part, str) and _ACCOUNT in functions(part):
             raise NotConvertible("a GeneratingPolicy cannot tell the service account of a user")
     evaluation, changes = _evaluation(body, rule, policy, about.stated)
     applies_at_server = policy.resource.body["spec"].get("useServerSideApply")
@@ -414,11 +422,6 @@ def convert_generate(rule: Rule, policy: Policy) -> ConvertedRule:
         may_fail=bool(sources or context.used_in(named))
         or any(reads_absent(expression, scope.object) for expression in named),
     )
-
-
-def _calls(expr: Expr, function: str) -> bool:
-    is_call = isinstance(expr, Call) and expr.function == function
-    return is_call or any(_calls(child, function) for child in children(expr))
 
 
 def _evaluation(

@@ -257,15 +257,9 @@ def _variable(body: Body, names: Names) -> Term:
     except NotConvertible:
         # The default counts where what a function needs is not there, too.
         term = Translator.lenient(resolved_query(path, names, current, strict=False))
-        if not isinstance(term, Value) or _has_others(term.place.value):
+        if not isinstance(term, Value) or tree.functions(term.place.value) - TOTAL:
             raise
         return _or_default(term, default, names)
-
-
-def _has_others(expression: Expr) -> bool:
-    """Report whether an expression calls a function that may fail."""
-    fails = isinstance(expression, tree.Call) and expression.function not in TOTAL
-    return fails or any(map(_has_others, tree.children(expression)))
 
 
 _OBJECT: Final = ("request", "object")

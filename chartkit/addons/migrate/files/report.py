@@ -11,9 +11,8 @@ from chartkit.addons.migrate.charts.forms import SWITCH
 from chartkit.addons.migrate.conversion import RuleOutcome
 from chartkit.addons.migrate.files.printed import difference_sentence, wrapped
 from chartkit.addons.migrate.files.run import Migration
-from chartkit.addons.migrate.files.summary import finding_body, said_once, split_of
 from chartkit.addons.migrate.files.texts import MigratedObject
-from chartkit.addons.migrate.plan.report import columns
+from chartkit.addons.migrate.plan.report import columns, finding_body, said_once
 from chartkit.addons.migrate.proof import Proof
 from chartkit.documents.yaml_dump import dump_yaml
 from chartkit.model import Body, Diagnostic, Location, Severity
@@ -21,7 +20,7 @@ from chartkit.report.command_report import Block, CommandReport, Heading, Table
 from chartkit.report.finding import Finding, diagnostic_finding
 from chartkit.report.model import resource_id
 from chartkit.safe_text import shown, shown_lines
-from chartkit.wording import counted
+from chartkit.wording import abridged, counted
 
 _HEADS: Final = ("RULES", "CONVERTED", "CHANGES", "BY HAND")
 _NOTHING: Final = "no policy of kyverno.io found"
@@ -129,7 +128,7 @@ def _note_lines(objects: Sequence[MigratedObject]) -> Iterator[str]:
             yield from _wrapped(note, "  ")
     for migrated_object in objects:
         name, location = _named_and_placed(migrated_object)
-        if moved := split_of(migrated_object):
+        if moved := _split(migrated_object):
             yield from _wrapped(f"{location}: {name}: {_SPLIT}: {moved}")
         for counterexample in migrated_object.counterexamples:
             word = "differs, as allowed" if migrated_object.allowed else "differs"
@@ -169,6 +168,17 @@ def _notes(outcome: RuleOutcome) -> Iterator[tuple[str, str]]:
         yield "note", remark
 
 
+def _split(migrated: MigratedObject) -> str:
+    """Return which rules of a policy move and which stay; empty where all do one of both."""
+    moved = [rule for rule in migrated.outcomes if rule.converted]
+    left = [rule.rule for rule in migrated.outcomes if not rule.converted]
+    if not moved or not left:
+        return ""
+    names = dict.fromkeys(name for outcome in moved for name in outcome.replaced_by)
+    rules = abridged([outcome.rule for outcome in moved])
+    return f"{rules} → {abridged(list(names))}; {abridged(left)} {'stay' if left[1:] else 'stays'}"
+
+
 def _wrapped(text: str, indentation: str = "") -> list[str]:
     return wrapped(text, first=indentation, following=f"{indentation}  ")
 
@@ -205,7 +215,7 @@ def _note_rows(migrated: MigratedObject) -> Iterator[Sequence[str]]:
     for outcome in migrated.outcomes:
         for word, text in _notes(outcome):
             yield str(migrated.locate(outcome)), name, outcome.rule, word, text
-    if moved := split_of(migrated):
+    if moved := _split(migrated):
         yield str(migrated.legacy.resource.location), name, "", _SPLIT, moved
     for text in migrated.needs:
         yield str(migrated.legacy.resource.location), name, "", _NEEDS, text

@@ -24,16 +24,17 @@ from chartkit.addons.migrate.expressions.verdict import conjunction
 from chartkit.addons.migrate.jmespath import Names, Value
 from chartkit.addons.migrate.jmespath.lists import from_end
 from chartkit.addons.migrate.mutate.fields import literal_value, object_type
-from chartkit.addons.migrate.mutate.loops import Loop, some
-from chartkit.addons.migrate.mutate.pointers import (
+from chartkit.addons.migrate.mutate.loops import (
     END,
     LAST,
     Counter,
+    Loop,
     Path,
     Step,
     is_index,
     joined,
     shown,
+    some,
     steps_of,
 )
 from chartkit.addons.migrate.texts import term_of

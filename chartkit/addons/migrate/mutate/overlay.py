@@ -19,7 +19,7 @@ from chartkit.addons.migrate.expressions.verdict import conjunction
 from chartkit.addons.migrate.jmespath import Names, Value
 from chartkit.addons.migrate.mutate.fields import Field, Mutation, literal_value, object_type
 from chartkit.addons.migrate.mutate.json_patch import Operations
-from chartkit.addons.migrate.mutate.loops import Loop
+from chartkit.addons.migrate.mutate.loops import Loop, Path, Step
 from chartkit.addons.migrate.mutate.merge import StrategicMerge, every_element
 from chartkit.addons.migrate.mutate.patches import (
     added,
@@ -29,7 +29,6 @@ from chartkit.addons.migrate.mutate.patches import (
     require_object,
     without_name,
 )
-from chartkit.addons.migrate.mutate.pointers import Path, Step
 from chartkit.addons.migrate.texts import term_of, text_expression
 from chartkit.engine.cel.syntax import Expr
 from chartkit.engine.cluster_policy.mutate.anchors import (

@@ -8,7 +8,6 @@ from typing import Final
 
 from chartkit.addons.migrate.conversion import RuleOutcome
 from chartkit.addons.migrate.files.printed import wrapped
-from chartkit.addons.migrate.files.summary import finding_body, said_once
 from chartkit.addons.migrate.files.texts import MigratedObject
 from chartkit.addons.migrate.plan.origin import Origin
 from chartkit.addons.migrate.plan.planned import Convertibility, Plan, Tally
@@ -18,6 +17,7 @@ from chartkit.report.command_report import Block, CommandReport, Heading, Table
 from chartkit.report.finding import Finding, diagnostic_finding
 from chartkit.report.model import resource_id
 from chartkit.safe_text import shown
+from chartkit.wording import counted
 
 _WIDTH: Final = 80
 _INDENT: Final = " " * 13
@@ -30,6 +30,14 @@ _WORDS: Final = {
 _HEADS: Final = ("CONVERT", "CHANGE", "BY HAND", "NOT PROVED")
 _NO_RULES: Final = "no rules"
 _NO_NAME: Final = "-"
+_DELETIONS: Final = (
+    "deletions: {rules}, which named no operations, judged them and no longer do (--deletions keep "
+    "keeps them)"
+)
+_UPDATES: Final = (
+    "updates: {rules} let objects that violate already be updated, which new policies refuse "
+    "(--objects PATH counts these objects for each rule)"
+)
 
 
 def _text(plan: Plan) -> Iterator[Block]:
@@ -225,6 +233,28 @@ def _totals_body(tallies: Mapping[str, Tally]) -> Body:
         }
         for key, tally in tallies.items()
     }
+
+
+def finding_body(finding: Diagnostic) -> Body:
+    """Return a finding about an input for programs."""
+    return {
+        "id": finding.rule_id,
+        "severity": str(finding.severity),
+        "message": finding.message,
+        "location": None if finding.location is None else str(finding.location),
+        "hint": finding.hint,
+    }
+
+
+def said_once(objects: Sequence[MigratedObject]) -> Iterator[str]:
+    """Yield sentences about deletions and about updates of objects that violate already."""
+    converted = [rule for resource in objects for rule in resource.outcomes if rule.converted]
+    for sentence, count in (
+        (_DELETIONS, sum(outcome.drops_deletions for outcome in converted)),
+        (_UPDATES, sum(outcome.refuses_updates for outcome in converted)),
+    ):
+        if count:
+            yield sentence.format(rules=counted(count, "rule"))
 
 
 def report(plan: Plan) -> CommandReport:

@@ -78,8 +78,11 @@ def _for_controller(value: Leaf | Block, target: Path) -> Leaf | Block:
 def _relabelled(value: Leaf | Block, component: str) -> Leaf | Block:
     """The value with the labels of a component's pods in place of the one pod's."""
     if isinstance(value, Leaf):
-        data = _data(value.data, component)
-        return value if data == value.data else value_of(data)
+        block = value_of(value.data)
+        if isinstance(block, Leaf):
+            return value
+        changed = _relabelled(block, component)
+        return value if data_of(changed) == value.data else changed
     for entry in value.entries:
         entry.value = _relabelled(entry.value, component)
     if value.listed:
@@ -97,22 +100,6 @@ def _relabelled(value: Leaf | Block, component: str) -> Leaf | Block:
                 label.key = label.name = _COMPONENT
                 label.value = Leaf(component)
     return value
-
-
-def _data(data: Json, component: str) -> Json:
-    if isinstance(data, list):
-        return [_data(item, component) for item in data]
-    if not isinstance(data, dict):
-        return data
-    fields = {key: _data(item, component) for key, item in data.items()}
-    if fields.get("key") in _OLD_LABELS and "operator" in fields and "values" in fields:
-        return {**fields, "key": _COMPONENT, "values": [component]}
-    if isinstance(fields.get("matchLabels"), dict):
-        labels = fields["matchLabels"]
-        kept = {key: value for key, value in labels.items() if not _is_old(key, value)}
-        if len(kept) < len(labels):
-            fields["matchLabels"] = {_COMPONENT: component, **kept}
-    return fields
 
 
 def _is_old(key: str, value: Json) -> bool:

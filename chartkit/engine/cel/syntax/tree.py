@@ -233,6 +233,12 @@ def count(expr: Expr, part: Expr) -> int:
     return 1 if expr == part else sum(count(child, part) for child in children(expr))
 
 
+def functions(expr: Expr) -> frozenset[str]:
+    """Return the names of the functions that an expression calls."""
+    own = [expr.function] if isinstance(expr, Call) else []
+    return frozenset(own).union(*map(functions, children(expr)))
+
+
 def replaced(expr: Expr, part: Expr, value: Expr) -> Expr:
     """Return the expression with another value wherever it has a part."""
     return value if expr == part else transform(expr, lambda child: replaced(child, part, value))

@@ -30,6 +30,31 @@ from chartkit.model import Body, FieldPath, Location, RuleResult, Status, pointe
 UNMET = "cel preconditions not met"
 
 
+def cel_fault(cel: Body) -> str | None:
+    """Return what Kyverno's webhook refuses in a `validate.cel`, if anything."""
+    kind: Body | None = cel.get("paramKind")
+    reference: Body | None = cel.get("paramRef")
+    required = {
+        "expressions.expression": [one["expression"] for one in cel.get("expressions") or ()]
+    }
+    if kind is not None:
+        required |= {f"paramKind.{key}": [kind.get(key)] for key in ("apiVersion", "kind")}
+        required["paramRef"] = [reference is not None]
+    if reference is not None:
+        required["name"] = [bool(reference.get("name")) != (reference.get("selector") is not None)]
+        action = reference.get("parameterNotFoundAction")
+        required["paramRef.parameterNotFoundAction"] = [action is not None]
+        required["paramKind"] = [kind is not None]
+    for key in ("key", "valueExpression"):
+        required[f"auditAnnotation.{key}"] = [one[key] for one in cel.get("auditAnnotations") or ()]
+    for name, values in required.items():
+        if not all(values):
+            if name == "name":
+                return "one of cel.paramRef.name or cel.paramRef.selector must be set"
+            return f"cel.{name} is required"
+    return None
+
+
 def compile_validate_cel(rule: Rule, policy: Policy) -> Handler:
     """The handler of a rule with `validate.cel`; an expression that does not compile fails each
     request, as in a cluster."""

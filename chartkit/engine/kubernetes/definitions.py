@@ -3,6 +3,7 @@ compact schemas from which the definitions are made (`chartkit.schemas`)."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from functools import cache, partial
@@ -160,11 +161,18 @@ def show_path(path: FieldPath) -> str:
 
 _TEXT: Final[Schema] = {"type": "string"}
 _TEXTS: Final[Schema] = {"type": "object", "additionalProperties": _TEXT}
-_METADATA: Final[Schema] = {"annotations": _TEXTS, "labels": _TEXTS}
+_ANY: Final[Schema] = {}
+_METADATA: Final[Schema] = {
+    **dict.fromkeys(("name", "generateName", "namespace"), _TEXT),
+    **dict.fromkeys(("annotations", "labels"), _TEXTS),
+    **dict.fromkeys(("finalizers", "ownerReferences", "managedFields", "generation", "uid"), _ANY),
+    **dict.fromkeys(("resourceVersion", "creationTimestamp", "deletionTimestamp"), _ANY),
+    **dict.fromkeys(("selfLink", "deletionGracePeriodSeconds"), _ANY),
+}
 _OBJECT: Final[Schema] = {
     "apiVersion": _TEXT,
     "kind": _TEXT,
-    "metadata": {"type": "object", "properties": _METADATA, OPEN: True},
+    "metadata": {"type": "object", "properties": _METADATA},
     "status": {},
 }
 """The fields of every object; the status is written by Kyverno, and never read."""
@@ -179,6 +187,7 @@ def definition_check(kind: str) -> Check:
     return partial(find_problems, {**schema, "properties": properties, "required": required})
 
 
+_SHORT_NAME: Final = re.compile("[a-z0-9]+(-[a-z0-9]+){0,4}").fullmatch
 SCHEMA_RULE: Final = "policy-schema"
 """The id of diagnostics for what the custom resource definition refuses."""
 
@@ -190,6 +199,12 @@ def check_schema(schema: Check, resource: Resource) -> None:
         text = f"is nested deeper than {MAX_DEPTH} levels"
         raise CompileError([_diagnostic((), text, resource.location)])
     problems = list(schema(resource.body, ()))
+    if not problems:
+        if len(resource.body["metadata"]) == 1 and _SHORT_NAME(resource.name):
+            return
+        from chartkit.engine.kubernetes.metadata import metadata_problems
+
+        problems = list(metadata_problems(resource.body["metadata"]))
     # Problems without the required fields that are missing because they are misspelt.
     meant = {
         (path[:-1], name)

@@ -158,7 +158,7 @@ def key_problem(key: str) -> list[str]:
     if slash:
         if "/" in prefix:
             return [f"a qualified name {_NAME_RULE}{_QUALIFIED}"]
-        problems += [f"prefix part {text}" for text in _subdomain_problem(prefix)]
+        problems += [f"prefix part {text}" for text in subdomain_problem(prefix)]
     if not name:
         problems.append("name part must be non-empty")
     elif len(name) > _NAME_LENGTH:
@@ -176,7 +176,8 @@ _NAME_RULE: Final = (
 _QUALIFIED: Final = " with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"
 
 
-def _subdomain_problem(prefix: str) -> list[str]:
+def subdomain_problem(prefix: str) -> list[str]:
+    """Return the faults of a DNS subdomain, in Kubernetes' words."""
     if not prefix:
         return ["must be non-empty"]
     problems = []

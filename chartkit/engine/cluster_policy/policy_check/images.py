@@ -15,6 +15,7 @@ from chartkit.schemas.compact import Schema, flattened, type_library
 
 SELECTOR: Final = "v1.LabelSelector"
 _LIST: Final = "[]"
+_MAP: Final = "map[string]"
 _CONDITIONS: Final = "Conditions"
 
 
@@ -73,6 +74,10 @@ def _printed(kind: str, value: Json) -> str:
         return "[" + ",".join(typed_json(element, item) for item in value) + "]"
     if kind in types:
         return typed_json(kind, value or {})
+    if kind.startswith(_MAP) and isinstance(value, dict):
+        element = kind.removeprefix(_MAP)
+        members = (f"{go_json(key)}:{_printed(element, value[key])}" for key in sorted(value))
+        return "{" + ",".join(members) + "}"
     return go_json(_ZEROES.get(kind) if value is None else value)
 
 

@@ -222,9 +222,12 @@ def action_fault(rule: Rule) -> str | None:
                 loop_fault = _one_of(count, "pattern, anyPattern, deny, or a nested foreach")
             if fault := loop_fault:
                 return f"validate..: {fault}"
-        if rule.cel_preconditions and validate.cel is None:
-            return f"validate..: {CEL_ONLY}"
-        return None
+        if validate.cel is None:
+            return f"validate..: {CEL_ONLY}" if rule.cel_preconditions else None
+        from chartkit.engine.cluster_policy.validate_cel import cel_fault
+
+        fault = cel_fault(validate.cel)
+        return f"validate..: {fault}" if fault else None
     from chartkit.engine.cluster_policy.policy_check.changes import generate_fault, mutate_fault
 
     return generate_fault(rule) if rule.kind is RuleKind.GENERATE else mutate_fault(rule)

@@ -99,3 +99,26 @@ def test_what_is_open_has_types_all_the_same() -> None:
     assert [show_path(path) for path, _ in problems] == [
         "spec.rules[0].validate.foreach[0].foreach[0].foreach[0].list"
     ]
+
+
+@pytest.mark.parametrize(
+    ("metadata", "text"),
+    [
+        ({"name": "A_b"}, 'name: Invalid value: "A_b": a lowercase RFC 1123 subdomain must'),
+        ({"labels": {}}, "name: Required value: name or generateName is required"),
+        ({"name": "p", "labels": {"a": "b c"}}, 'labels: Invalid value: "b c": a valid label'),
+        ({"name": "p", "labels": {"a b": "c"}}, 'labels: Invalid value: "a b": name part must'),
+        ({"name": "p", "annotations": {"A b": ""}}, 'annotations: Invalid value: "a b": name part'),
+        ({"name": "p", "lables": {}}, "lables: value provided for unknown field"),
+    ],
+)
+def test_metadata_that_an_api_server_refuses(metadata: Body, text: str) -> None:
+    body = {**_policy({"validate": {"deny": {}}}), "metadata": metadata}
+    with pytest.raises(CompileError) as caught:
+        read_policy(Resource(body))
+    assert caught.value.message.startswith(f"metadata.{text}")
+
+
+def test_a_generated_name_is_one() -> None:
+    body = _policy({"validate": {"deny": {}}})
+    read_policy(Resource({**body, "metadata": {"generateName": "p-", "annotations": {"X/y": "é"}}}))

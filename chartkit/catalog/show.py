@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from chartkit.catalog.authoring.agreement import default_bodies
 from chartkit.catalog.authoring.check import shared_parameters
 from chartkit.catalog.entries import one_line
 from chartkit.catalog.model import Entry, Kind
@@ -21,6 +20,7 @@ from chartkit.charts.rbac.requirements import Needs
 from chartkit.documents.reader import Source, read_file, read_source, resources
 from chartkit.documents.yaml_dump import dump_yaml
 from chartkit.errors import ChartkitError, InputError
+from chartkit.library.parameters import filled_documents
 from chartkit.library.policies import (
     BAD_FILE,
     CEL_FILE,
@@ -280,7 +280,8 @@ def _bodies(entry: Entry) -> list[Body]:
         return [document.body for document in documents if document.line == entry.line]
     policy = read_policy(file.parent, "", shared_parameters(file.parent))
     sources = [policy.template, *([policy.cel] if policy.cel else [])]
-    return [body for source in sources for body in default_bodies(policy, source)]
+    documents = [part for source in sources for part in filled_documents(policy, source)]
+    return [resource.body for resource in resources(documents)]
 
 
 def needs_lines(entry: Entry) -> Iterator[str]:

@@ -363,6 +363,18 @@ def escape(text: str) -> str:
     return "".join(parts)
 
 
+def printed_literals(text: str) -> str:
+    """The text that `escape` keeps, as Helm prints it: literals with Kyverno's braces in them."""
+
+    def printed(action: re.Match[str]) -> str:
+        quoted = action["literal"]
+        if OPEN not in quoted and CLOSE not in quoted:
+            return action[0]
+        return str(json.loads(quoted, strict=False)) if quoted[0] == '"' else quoted[1:-1]
+
+    return _ACTION.sub(printed, text)
+
+
 def escape_all(text: str) -> str:
     """The text as a Helm template that renders to it, whatever stands between its braces."""
     parts: list[str] = []

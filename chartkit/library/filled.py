@@ -16,14 +16,14 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from chartkit import bundled
-from chartkit.documents.reader import Document, Source, read_source, read_text
+from chartkit.documents.reader import Document, Source, read_source
 from chartkit.errors import InputError
 from chartkit.kyverno import policy_fields, releases
 from chartkit.kyverno.matrix import kube_version_range, matrix
 from chartkit.kyverno.policy_fields import Field, extends_to_controllers
 from chartkit.kyverno.versions import Version, parse_version
 from chartkit.library.forms import VALIDATING, cleans
-from chartkit.library.parameters import check_for_policy, filled
+from chartkit.library.parameters import check_for_policy, filled_documents
 from chartkit.library.policies import (
     METADATA_FILE,
     PARAMETERS_FILE,
@@ -143,7 +143,7 @@ def default_documents(file: Path) -> list[Document]:
     its parameters; raise InputError."""
     policy = _policy_in(file.parent)
     source = policy.template if file.name == POLICY_FILE else policy.cel
-    return read_text(filled(policy, source, policy.defaults), source.file) if source else []
+    return filled_documents(policy, source) if source else []
 
 
 def _policy_in(folder: Path) -> FolderPolicy:
@@ -188,8 +188,8 @@ class _Filling(NamedTuple):
     def _read(self, source: Source | None) -> list[Body]:
         if source is None:
             return []
-        text = filled(self.policy, source, self.values)
-        return [document.body for document in read_text(text, source.file) if document.body]
+        documents = filled_documents(self.policy, source, self.values)
+        return [document.body for document in documents if document.body]
 
     def _cluster_policy(self, body: Body) -> Body:
         policy, version = self.policy, self.version

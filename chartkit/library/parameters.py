@@ -46,20 +46,23 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from textwrap import wrap
+from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
-from chartkit.documents.reader import Source
+from chartkit.documents.reader import Document, Source, read_text
 from chartkit.errors import InputError
 from chartkit.go.fmt import go_json
 from chartkit.kyverno.releases import removed_apis
 from chartkit.kyverno.versions import parse_version
 from chartkit.library.policies import FolderPolicy, Library, LibraryPolicy, Parameter
-from chartkit.library.templating import render_text
+from chartkit.library.templating import render_text, source_documents
 from chartkit.model import Body, Json, Location
 from chartkit.schemas import json_schema
 from chartkit.suggestions import suggestion
 
 _VERB = re.compile("%[sdv%]")
+_QUOTED: Final = re.compile(r"\{\{-?\s*[\"`]")
+"""The beginning of a literal of Helm."""
 _OPEN = "{{"
 _CLOSE = "}}"
 _ASK: Final = "`chartkit policies show NAME` says which parameters a policy has"
@@ -97,7 +100,25 @@ def filled(policy: FolderPolicy, source: Source, parameters: Mapping[str, Json])
     """Return a form's text with these parameters, of which each one of the policy has a value, as
     Helm renders it; raise RenderError or InputError for a bad template."""
     functions = {**vocabulary(policy, source.file, parameters), "when": _filled_when}
-    return render_text(source.text, functions, source.file, printed=_printed)
+    text = source.text
+    if _QUOTED.search(text):
+        from chartkit.helm.syntax import printed_literals
+
+        text = printed_literals(text)
+    return render_text(text, functions, source.file, printed=_printed)
+
+
+def filled_documents(
+    policy: FolderPolicy, source: Source, parameters: Mapping[str, Json] = MappingProxyType({})
+) -> list[Document]:
+    """Return the documents of a form with these parameters and the defaults of all others; raise
+    RenderError or InputError, with the template's own line where its text is not YAML."""
+    text = filled(policy, source, {**policy.defaults, **parameters})
+    try:
+        return read_text(text, source.file)
+    except InputError:
+        source_documents(source.text, source.file)
+        raise
 
 
 def _filled_when(condition: Expression, caller: Callable[[], str]) -> str:

@@ -1,16 +1,13 @@
-"""Library policies rendered by Helm, apart from any chart."""
+"""Library policies filled in and looked through, apart from any chart."""
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
-from chartkit.documents.reader import Document, Source, read_file, read_text
-from chartkit.errors import InputError, RenderError
-from chartkit.helm.render import render_chart
+from chartkit.documents.reader import Document, Source, read_file
+from chartkit.errors import InputError
 from chartkit.kyverno import policy_fields
 from chartkit.library.forms import (
     CLEANUP,
@@ -20,18 +17,12 @@ from chartkit.library.forms import (
     require_name,
     require_same_purpose,
 )
-from chartkit.library.parameters import helm_body, helm_cel
+from chartkit.library.parameters import filled_documents, helm_body, helm_cel
 from chartkit.library.policies import METADATA_FILE, FolderPolicy, LibraryPolicy
-from chartkit.library.templating import source_documents
 from chartkit.library.upstream import UpstreamPolicy
 from chartkit.model import Body, Json, Location, mapping_at
-from chartkit.output.write import GeneratedChart
 
 _NAME = re.compile(r"[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?")
-_PLAIN, _CEL = ".yaml", "_cel.yaml"
-_SEPARATOR = "---\n"
-_MARK = "# one call of the template\n"
-_CHART = "apiVersion: v2\nname: bodies\nversion: 0.0.0\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,63 +56,38 @@ class RenderedPolicy:
 
 
 def read_templates(policies: Sequence[LibraryPolicy]) -> list[RenderedPolicy]:
-    """The templates of policies, each rendered and looked through; in one run of Helm. Upstream
-    policies are what their files say.
+    """The templates of policies, each filled in and looked through. Upstream policies are what
+    their files say.
 
     Raises InputError or RenderError for a policy that is not a ClusterPolicy or whose second form
     is of no kind of policies.kyverno.io, and for one that claims to need less of Kyverno than its
     fields do.
     """
-    templates = _rendered([policy for policy in policies if isinstance(policy, FolderPolicy)])
-    rendered = {template.policy.name: template for template in templates}
-    return [
-        RenderedPolicy(policy, policy.template.text, (policy.body,))
-        if isinstance(policy, UpstreamPolicy)
-        else rendered[policy.name]
-        for policy in policies
-    ]
-
-
-def _rendered(policies: Sequence[FolderPolicy]) -> list[RenderedPolicy]:
-    if not policies:
-        return []
+    templates: list[RenderedPolicy] = []
     for policy in policies:
-        # The name goes into templates and file names as it stands.
-        if not _NAME.fullmatch(policy.name):
-            hint = "use lower-case letters, digits, '-' and '.', as in a Kubernetes name"
-            message = f"'{policy.name}' cannot be the name of a policy"
-            raise InputError(message, Location(str(policy.folder)), hint)
-    texts = {policy.name: helm_body(policy) for policy in policies}
-    cels = {policy.name: helm_cel(policy) for policy in policies}
-    files = {}
-    for policy in policies:
-        files[f"templates/{policy.name}{_PLAIN}"] = _template(policy, texts[policy.name], _PLAIN)
-        cel = cels[policy.name]
-        if cel is not None:
-            files[f"templates/{policy.name}{_CEL}"] = _template(policy, cel, _CEL)
-    rendered = _render(files, policies)
-    return [
-        _read_template(policy, texts[policy.name], cels[policy.name], rendered)
-        for policy in policies
-    ]
+        if isinstance(policy, FolderPolicy):
+            templates.append(_read_template(policy))
+        elif isinstance(policy, UpstreamPolicy):
+            templates.append(RenderedPolicy(policy, policy.template.text, (policy.body,)))
+    return templates
 
 
-def _read_template(
-    policy: FolderPolicy, text: str, cel: str | None, rendered: Mapping[str, str]
-) -> RenderedPolicy:
-    parts = outcomes(rendered.get(f"bodies/templates/{policy.name}{_PLAIN}", ""))
+def _read_template(policy: FolderPolicy) -> RenderedPolicy:
+    # The name goes into templates and file names as it stands.
+    if not _NAME.fullmatch(policy.name):
+        hint = "use lower-case letters, digits, '-' and '.', as in a Kubernetes name"
+        message = f"'{policy.name}' cannot be the name of a policy"
+        raise InputError(message, Location(str(policy.folder)), hint)
+    text, cel = helm_body(policy), helm_cel(policy)
     bodies = [
-        [_checked(document, policy) for document in read_text(part, policy.template.file)]
-        for part in parts
+        [_checked(document, policy) for document in documents]
+        for documents in _documents(policy, policy.template)
     ]
     plain = tuple(body for group in bodies for body in group)
     if cel is None or policy.cel is None:
         return RenderedPolicy(policy, text, plain)
-    cel_bodies = []
-    for group, part in zip(
-        bodies, outcomes(rendered.get(f"bodies/templates/{policy.name}{_CEL}", "")), strict=True
-    ):
-        documents = read_text(part, policy.cel.file)
+    cel_bodies: list[Body] = []
+    for group, documents in zip(bodies, _documents(policy, policy.cel), strict=True):
         _require_both(policy, len(group), len(documents))
         rules = sum(len(body["spec"].get("rules", ())) for body in group)
         checked = [checked_cel(document, policy, rules) for document in documents]
@@ -129,6 +95,16 @@ def _read_template(
             require_same_purpose(body, cel_body, policy, Location(policy.cel.file, 1))
         cel_bodies += checked
     return RenderedPolicy(policy, text, plain, cel, tuple(cel_bodies))
+
+
+def _documents(policy: FolderPolicy, source: Source) -> list[list[Document]]:
+    """Return the documents of a form with the parameters of each example."""
+    cases: list[Mapping[str, Json]] = [examples.parameters for examples in policy.examples] or [{}]
+    try:
+        return [filled_documents(policy, source, case) for case in cases]
+    except InputError as error:
+        message = f"policy '{policy.name}' {error.message}"
+        raise InputError(message, error.location, error.hint) from None
 
 
 def _require_both(policy: FolderPolicy, plain: int, cel: int) -> None:
@@ -140,53 +116,6 @@ def _require_both(policy: FolderPolicy, plain: int, cel: int) -> None:
             "or an example's parameters"
         )
         raise InputError(message, location, "put both forms under the same `when`")
-
-
-def outcomes(text: str) -> list[str]:
-    """Return the text of each call of a policy's template.
-
-    Helm as a library keeps a text as it is; as a program it leaves out the first separator.
-    """
-    return [part.removesuffix(_SEPARATOR) for part in text.split(_MARK)[1:]]
-
-
-def _render(files: Mapping[str, str], policies: Sequence[FolderPolicy]) -> Mapping[str, str]:
-    chart = GeneratedChart("bodies", {"Chart.yaml": _CHART, **files}, {"values.yaml": "{}\n"})
-    try:
-        return render_chart(chart).texts
-    except RenderError as error:
-        name = Path(error.location.file).name if error.location else ""
-        for policy in policies:
-            for suffix, source in ((_PLAIN, policy.template), (_CEL, policy.cel)):
-                if source is not None and f"{policy.name}{suffix}" == name:
-                    _require_yaml(policy, source)
-                    message = f"policy '{policy.name}': {error.message}"
-                    raise RenderError(message, Location(source.file), error.hint) from None
-        raise
-
-
-def _require_yaml(policy: FolderPolicy, source: Source) -> None:
-    try:
-        source_documents(source.text, source.file)
-    except InputError as error:
-        message = f"policy '{policy.name}' {error.message}"
-        raise InputError(message, error.location, error.hint) from None
-
-
-def _template(policy: FolderPolicy, text: str, suffix: str) -> str:
-    cases: list[Mapping[str, Json]] = [examples.parameters for examples in policy.examples] or [{}]
-    return calls(policy.name + suffix, text, [{**policy.defaults, **case} for case in cases])
-
-
-def calls(name: str, text: str, cases: Iterable[Body]) -> str:
-    """Return a template that defines a policy's Helm text and calls it with the parameters of each
-    case; `outcomes` takes apart what Helm renders of it."""
-    template = f'{{{{- define "{name}" }}}}\n{text}\n{{{{- end }}}}\n'
-    for parameters in cases:
-        given = json.dumps(json.dumps(parameters))
-        template += f'{_SEPARATOR}{_MARK}{{{{ include "{name}" '
-        template += f'(dict "parameters" (fromJson {given})) }}}}\n'
-    return template
 
 
 def _checked(document: Document, policy: FolderPolicy) -> Body:

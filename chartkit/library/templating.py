@@ -90,7 +90,7 @@ def _filled(tag: re.Match[str]) -> str:
     return "\n".join((word, *(" " * len(line) for line in more)))
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=1024)
 def _compiled(text: str, root: Path | None, printed: Callable[[Any], Any] | None) -> Template:
     """Return a template, compiled once: the environments of a project render the same texts."""
     return environment(root, printed).from_string(text)

@@ -7,14 +7,11 @@ from dataclasses import dataclass
 from typing import Final
 
 from chartkit.catalog.model import FORMS, Kind
-from chartkit.charts.plan import ChartPlan
-from chartkit.documents.reader import Source, read_file, read_text, resources
+from chartkit.documents.reader import Document, Source, read_file, resources
 from chartkit.engine import NO_ATTACHMENTS, Cleaner, Operation, RunnablePolicy, World, sorted_out
-from chartkit.errors import InputError, RenderError
-from chartkit.helm.render import render_chart
-from chartkit.library.parameters import helm_body, helm_cel
+from chartkit.errors import InputError
+from chartkit.library.parameters import filled_documents
 from chartkit.library.policies import BAD_FILE, POLICY_FILE, Examples, FolderPolicy
-from chartkit.library.rendered import calls, outcomes
 from chartkit.library.templating import placed, source_documents
 from chartkit.model import Body, Diagnostic, Location, Resource, Severity
 from chartkit.scan.policies import compile_one
@@ -22,7 +19,6 @@ from chartkit.scan.verdicts import Verdict, example_world, judge
 from chartkit.schemas.json_schema import require_single_keys
 from chartkit.testing.matching import differs
 
-_CHART = "apiVersion: v2\nname: forms\nversion: 0.0.0\n"
 EXAMPLES: Final = "CK513"
 DECIDES: Final = "CK514"
 AGREES: Final = "CK515"
@@ -60,23 +56,9 @@ def forms_of(policy: FolderPolicy, source: Source) -> list[Form]:
 
     Raises the error of what is wrong with it: InputError, RenderError or CompileError.
     """
-    try:
-        parts = _rendered(policy, source, policy.examples)
-    except RenderError as error:
-        if error.location is None or not error.location.line:
-            source_documents(source.text, source.file)
-        raise
+    parts = [filled_documents(policy, source, example.parameters) for example in policy.examples]
     _require_single_keys(source)
     return [_form(source, case, part) for case, part in zip(policy.examples, parts, strict=True)]
-
-
-def default_bodies(policy: FolderPolicy, source: Source) -> list[Body]:
-    """Return the objects of one form of a policy at its parameters' defaults, not compiled.
-
-    source: its template or its `cel`. Raises InputError or RenderError.
-    """
-    (text,) = _rendered(policy, source, policy.examples[:1])
-    return [resource.body for resource in resources(read_text(text, source.file))]
 
 
 def _require_single_keys(source: Source) -> None:
@@ -88,22 +70,8 @@ def _require_single_keys(source: Source) -> None:
         require_single_keys(document)
 
 
-def _rendered(policy: FolderPolicy, source: Source, cases: Sequence[Examples]) -> list[str]:
-    """A form's text at the parameters of each of some examples."""
-    text = helm_cel(policy) if source is policy.cel else helm_body(policy)
-    template = calls(
-        "policy", text or "", [{**policy.defaults, **examples.parameters} for examples in cases]
-    )
-    chart = ChartPlan(
-        "forms", {"Chart.yaml": _CHART, "templates/policy.yaml": template}, {"values.yaml": "{}\n"}
-    )
-    (rendered,) = render_chart(chart).texts.values()
-    return outcomes(rendered)
-
-
-def _form(source: Source, example: Examples, text: str) -> Form:
-    read = resources(read_text(text, source.file))
-    policies = [placed(resource.body, source) for resource in read]
+def _form(source: Source, example: Examples, documents: Sequence[Document]) -> Form:
+    policies = [placed(resource.body, source) for resource in resources(documents)]
     admitting, cleaning = sorted_out(compile_one(resource, NO_ATTACHMENTS) for resource in policies)
     bodies = tuple(resource.body for resource in policies)
     return Form(source, example, bodies, admitting, cleaning)

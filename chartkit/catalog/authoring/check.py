@@ -26,7 +26,7 @@ from chartkit.engine.cel.shapes import RULE_ID as MISSPELT_FIELD
 from chartkit.engine.cluster_policy.generate import unmatched_in_background
 from chartkit.engine.cluster_policy.policy import Policy
 from chartkit.engine.kubernetes.definitions import MISSPELT_RULE, WARNING_RULE
-from chartkit.errors import ChartkitError, CompileError, HelmMissingError, InputError
+from chartkit.errors import ChartkitError, CompileError, InputError
 from chartkit.kyverno import policy_fields
 from chartkit.library.policies import (
     BAD_FILE,
@@ -314,8 +314,6 @@ def _made(policy: FolderPolicy, source: Source) -> tuple[list[Form], list[Diagno
             _error(FORMS, row.message, row.location or Location(source.file), row.hint)
             for row in error.diagnostics
         ]
-    except HelmMissingError:
-        raise
     except ChartkitError as error:
         location = error.location or Location("")
         where = Location(source.file, location.line, location.column)

@@ -11,11 +11,14 @@ from chartkit.errors import InputError
 from chartkit.helm.render import render_chart
 from chartkit.kyverno.versions import parse_version
 from chartkit.library.filled import fill, filled_profile
+from chartkit.library.parameters import filled_documents
 from chartkit.library.policies import FolderPolicy, read_library
 from chartkit.library.profiles import read_profile, resolve, with_parameters
 from chartkit.model import Json
 from chartkit.output.write import GeneratedChart
 from chartkit.project.settings import PolicyType
+from tests.policy_library import render
+from tests.unit.project.project_files import write_policy
 
 _LIBRARY = read_library([bundled.library_dir()])
 _OF_KYVERNO = ("kyverno.io", "admissionregistration.k8s.io")
@@ -129,3 +132,11 @@ def test_a_kyverno_that_is_too_old() -> None:
         list(fill(selection, PolicyType.CLUSTER, "1.6.3"))
     with pytest.raises(InputError, match=r"Kyverno 1\.13\.1 does not serve ValidatingPolicy"):
         list(fill(selection, PolicyType.VALIDATING, "1.13.1"))
+
+
+def test_literals_of_helm_are_printed(tmp_path: Path) -> None:
+    text = "a: '{{ \"{{ request.object }}\" }}'\nb: '{{ `{{ x }}` }}'\nc: '{{ request.name }}'\n"
+    (write_policy(tmp_path, "mine") / "policy.yaml").write_text(text)
+    [policy] = read_library([tmp_path]).policies.values()
+    [document] = filled_documents(policy, policy.template)
+    assert document.body == render([policy], {})["mine"]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 from chartkit.addons.migrate.acceptance import REFUSED
 from chartkit.addons.migrate.assembly import API_VERSION, metadata_of, text
 from chartkit.addons.migrate.conditions import blocks_hold
@@ -18,7 +16,6 @@ from chartkit.addons.migrate.differences import described
 from chartkit.addons.migrate.expressions import build as cel
 from chartkit.addons.migrate.expressions.build import NoLiteralError
 from chartkit.addons.migrate.expressions.place import TEXT
-from chartkit.addons.migrate.expressions.presence import reads_absent
 from chartkit.addons.migrate.jmespath import Names, Value
 from chartkit.addons.migrate.jmespath.terms import computed
 from chartkit.addons.migrate.matching.facts import ObjectFacts, blocks_of
@@ -32,11 +29,6 @@ from chartkit.engine.kubernetes.kinds import CLEANUP_KINDS, NAMESPACED, CelKind
 from chartkit.model import Body, Resource
 
 __all__ = ["CLEANUP_KINDS", "convert_cleanup"]
-
-_ABSENT: Final = (
-    "{path} may be absent, and which of several alternatives applies is unknown then: give it a "
-    "default, as in {{{{ … || '' }}}}"
-)
 
 
 def convert_cleanup(legacy: Resource) -> Conversion:
@@ -82,7 +74,7 @@ def _converted(legacy: Resource) -> tuple[Scope, Body]:
     )
     namespace = legacy.namespace if legacy.kind == "CleanupPolicy" else ""
     context = context_of(spec.get("context"), names_of_objects(scope), namespace)
-    tests = _conditions(spec.get("conditions"), scope, context)
+    tests = _conditions(spec.get("conditions"), context)
     conditions = list(scope.conditions)
     if tests:
         conditions.append(Condition("conditions", cel.all_of(tests)))
@@ -96,22 +88,14 @@ def _converted(legacy: Resource) -> tuple[Scope, Body]:
     return scope, made
 
 
-def _conditions(body: Body | None, scope: Scope, context: Context) -> list[Expr]:
+def _conditions(body: Body | None, context: Context) -> list[Expr]:
     """Return conditions as the cleanup controller reads them: all of `all`, one of `any` unless
     that is empty."""
     if body is None:
         return []
     parsed = blocks_of(body)
     tests = [blocks_hold(Blocks(None, (each,)), context.names) for each in parsed.all or ()]
-    alternatives = [blocks_hold(Blocks(None, (each,)), context.names) for each in parsed.any or ()]
-    if len(alternatives) > 1:
-        for test in alternatives:
-            path = reads_absent(test, scope.object)
-            if path:
-                raise NotConvertible(_ABSENT.format(path=path), "conditions")
-        if context.used_in(alternatives):
-            raise NotConvertible("one of several alternatives asks what may fail", "conditions")
-    return [*tests, cel.any_of(alternatives)] if alternatives else tests
+    return [*tests, blocks_hold(Blocks(parsed.any, ()), context.names)] if parsed.any else tests
 
 
 def names_of_objects(scope: Scope) -> Names:

@@ -131,9 +131,9 @@ def _may_fail(condition: Condition, names: Names) -> bool:
 def is_error(term: Term, names: Names) -> bool:
     """Report whether a term may be an error, as a field or an answer of others is missing."""
     match term:
-        case Value(place, strict):
+        case Value(place, strict, fails):
             expression = place.value
-            if strict and (place.is_optional or not cannot_fail(place.root)):
+            if fails or (strict and (place.is_optional or not cannot_fail(place.root))):
                 return True
         case Stream():
             expression = term.list()

@@ -8,7 +8,15 @@ from typing import TypeGuard
 
 from chartkit.addons.migrate.conversion import NotConvertible
 from chartkit.addons.migrate.expressions import build as cel
-from chartkit.addons.migrate.expressions.place import INT_OR_TEXT, QUANTITY, TEXT, UNKNOWN, Place
+from chartkit.addons.migrate.expressions.place import (
+    EVERYTHING,
+    INT_OR_TEXT,
+    QUANTITY,
+    TEXT,
+    UNKNOWN,
+    Place,
+    takes_everything,
+)
 from chartkit.addons.migrate.expressions.presence import fits, fits_value
 from chartkit.addons.migrate.expressions.verdict import conjunction, disjunction
 from chartkit.addons.migrate.jmespath import Constant, Stream, Term, Value
@@ -97,7 +105,9 @@ def _member(value: Term) -> Callable[[Place], Expr]:
         case Value(Place(ListLiteral(elements), ()) as list_):
             return _written(list_, elements)
         case Value(list_) if list_.type == f"[]{TEXT}":
-            return lambda place: cel.contains(list_.value, _text(place))
+            everything = takes_everything(f"{list_.path}[]")
+            other = cel.contains(list_.value, EVERYTHING) if everything else cel.FALSE
+            return lambda place: disjunction(cel.contains(list_.value, _text(place)), other)
         case Value(list_) if list_.is_list or not (list_.is_known or list_.path):
             # What is read of a text is taken for a list.
             return lambda place: cel.contains(list_.value, place.value)
@@ -157,6 +167,10 @@ def _constant_in(value: Term) -> Callable[[Json], Expr]:
                 return cel.macro(place.value, "exists", "item", test)
             case Value(place) if has_wildcard(str(constant)):
                 raise NotConvertible(f"a wildcard is looked for in {place.type}")
+            case Value(place) if place.is_list and takes_everything(f"{place.path}[]"):
+                wanted = cel.list_of(dict.fromkeys((constant, EVERYTHING)))
+                test = cel.contains(wanted, cel.ident("item"))
+                return cel.macro(place.value, "exists", "item", test)
             case Value(place) if place.is_list:
                 return cel.contains(place.value, constant)
             case Value(place) if place.type == TEXT:

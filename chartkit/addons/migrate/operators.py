@@ -276,6 +276,10 @@ def ordered(sign: str) -> Test:
                 return _ordered_by_text(left, sign, right.value)
             case Value(left), Value(right) if left.type == TEXT:
                 return _ordered_by_text(right, _MIRRORED[sign], left.value)
+            case Value(left), Value(right) if left.type == INT_OR_TEXT:
+                return _ordered_by_text(right, _MIRRORED[sign], as_text(left))
+            case Value(left), Value(right) if right.type == INT_OR_TEXT:
+                return _ordered_by_text(left, sign, as_text(right))
         raise NotConvertible("an order of values whose types are not known")
 
     return test

@@ -9,7 +9,12 @@ from typing import Final
 
 from chartkit.addons.migrate.conditions import blocks_hold
 from chartkit.addons.migrate.conversion import NotConvertible
-from chartkit.addons.migrate.differences import FETCHED_DEFAULTS, NO_DATA
+from chartkit.addons.migrate.differences import (
+    FAILING_DEFAULTS,
+    FETCHED_DEFAULTS,
+    NO_DATA,
+    UNANSWERED,
+)
 from chartkit.addons.migrate.expressions import build as cel
 from chartkit.addons.migrate.expressions.place import CONFIG_MAP, IMAGE, UNKNOWN, Place
 from chartkit.addons.migrate.expressions.presence import TOTAL, cannot_fail, where_read
@@ -176,7 +181,15 @@ def with_entries(
         own = _variable_name(name)
         try:
             term, query = _term(entry, names, namespace)
-            if query.startswith("{"):
+            default = (entry.get("apiCall") or {}).get("default")
+            if default is not None and isinstance(term, Value) and term.place.may_be_none:
+                # What is not there is null, and what is there is asked for once.
+                found = hold(own, cel.call("dyn", term.place.root))
+                term = Value(replace(term.place, root=found, may_be_none=False))
+                value = resolved_query(query, names, term) if query else term
+                is_there = cel.not_equal(found, cel.NULL)
+                held = _held(own, chosen(is_there, value, term_of(default, names)), hold)
+            elif query.startswith("{"):
                 # An object of several values: what they come from is computed once.
                 held = resolved_query(query, names, _held(own, term, hold))
             else:
@@ -184,11 +197,27 @@ def with_entries(
                 held = _held(own, value, hold)
             if not isinstance(entry.get("variable"), dict) or _is_fetched(held, names):
                 names = replace(names, fetched=names.fetched | {own})
+            names = replace(names, loose={**names.loose, **_loose(name, entry, names)})
             names = names.with_others(**{name: held})
         except NotConvertible as reason:
             reason.path = f"{path}/{index}"
             raise
     return names
+
+
+def _loose(name: str, entry: Body, names: Names) -> Mapping[str, Term]:
+    """Return a variable that may fail as a term that is null then, for defaults of others; none
+    for one that may not."""
+    body = entry.get("variable") or {}
+    if not body.get("jmesPath") or body.get("default") is not None or "value" in body:
+        return {}
+    term = query_term(body["jmesPath"], names)
+    if not isinstance(term, Value) or not (term.fails or (term.strict and term.place.is_optional)):
+        return {}
+    tolerant = names.with_others(**names.loose)
+    return {
+        name: Translator.lenient(resolved_query(body["jmesPath"], tolerant, None, strict=False))
+    }
 
 
 def _variable_name(entry: str) -> str:
@@ -211,11 +240,15 @@ def _is_fetched(term: Term, names: Names) -> bool:
 
 _CLIENTS: Final = ("resource", "image", "http", "globalContext")
 """Variables that ask an API server, a registry or a service."""
+_ASKING: Final = frozenset(("Get", "GetMetadata", "List", "Post"))
+"""Their functions, whose failures are named by themselves."""
 
 
 def _held(name: str, term: Term, hold: Hold) -> Term:
     match term:
-        case Constant() | Choice():
+        case Choice():
+            return for_each(term, _required)
+        case Constant():
             return term
         case Stream():
             kind = term.item.type
@@ -225,7 +258,13 @@ def _held(name: str, term: Term, hold: Hold) -> Term:
                 value = hold(name, place.or_value(cel.NULL))
                 given = cel.not_equal(value, cel.NULL)
                 return Value(Place(value, (), place.type, path="", given=given), strict=False)
-            return Value(Place(hold(name, place.value), (), place.type, path=""))
+            value = hold(name, place.value)
+            return Value(Place(value, (), place.type, path="", may_be_none=place.may_be_none))
+
+
+def _required(term: Term) -> Term:
+    """Return a term that is an error where there must be something and is not."""
+    return Value(term.place.settled()) if isinstance(term, Value) and term.strict else term
 
 
 def _term(entry: Body, names: Names, namespace: str) -> tuple[Term, str]:
@@ -253,12 +292,18 @@ def _variable(body: Body, names: Names) -> Term:
     if _is_fetched(term, names):
         names.note(FETCHED_DEFAULTS)
     try:
+        may_fail = not names.loose.keys().isdisjoint(re.findall(r"\w+", path))
+        if may_fail or (isinstance(term, Value) and (term.fails or not _is_careful(term.place))):
+            raise NotConvertible("a default of an expression that may fail")
         return _or_default(Translator.lenient(term), default, names)
     except NotConvertible:
         # The default counts where what a function needs is not there, too.
-        term = Translator.lenient(resolved_query(path, names, current, strict=False))
-        if not isinstance(term, Value) or tree.functions(term.place.value) - TOTAL:
+        tolerant = names.with_others(**names.loose)
+        term = Translator.lenient(resolved_query(path, tolerant, current, strict=False))
+        if not isinstance(term, Value):
             raise
+        if tree.functions(term.place.value) - TOTAL - _ASKING:
+            names.note(FAILING_DEFAULTS)
         return _or_default(term, default, names)
 
 
@@ -290,6 +335,13 @@ def _or_default(found: Term, default: Term, names: Names) -> Term:
     raise NotConvertible("a default of an expression that may fail")
 
 
+def _is_careful(place: Place) -> bool:
+    """Report whether it can be asked without an error whether there is a value."""
+    return place.given == cel.TRUE or cannot_fail(
+        cel.conditional(place.given, place.root, cel.NULL)
+    )
+
+
 def _tells_absence(place: Place) -> bool:
     """Report whether a value can be absent and may be asked for all the same."""
     is_careful = is_path(place.root) or (bool(place.optional) and cannot_fail(place.root))
@@ -306,10 +358,12 @@ def _config_map(body: Body, names: Names, namespace: str) -> Term:
 
 
 def _api_call(body: Body, names: Names, namespace: str) -> Term:
-    if body.get("default") is not None:
-        raise NotConvertible("a default of a call that fails")
     if body.get("urlPath"):
+        if body.get("default") is not None:
+            names.note(UNANSWERED)
         return Value(resource_call(body, names, namespace))
+    if body.get("default") is not None:
+        names.note(FETCHED_DEFAULTS)
     return Value(service_call(body, names))
 
 

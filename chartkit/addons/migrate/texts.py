@@ -194,7 +194,7 @@ def resource_call(body: Body, names: Names, namespace: str) -> Place:
         if query:
             raise NotConvertible(f"an object is asked for with the parameters {query}")
         name = text_expression(address.name, names)
-        return Place(cel.method(resource, "Get", *arguments, name), (), kind)
+        return Place(cel.method(resource, "Get", *arguments, name), (), kind, may_be_none=True)
     labels, fields = _selectors(query)
     wanted = mixed(computed(text_expression(text, names)) for text in labels.values())
     more = [cel.map_of(dict(zip(labels, wanted, strict=True)))] if wanted else []

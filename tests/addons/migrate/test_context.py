@@ -64,8 +64,6 @@ validate:
         ("apiCall: {urlPath: '/api/v1/pods?limit=1'}", "with the parameters"),
         ("apiCall: {urlPath: '/api/v1/pods?fieldSelector=a%3Db'}", "selected by the field a=b"),
         ("apiCall: {urlPath: '/api/v1/pods?labelSelector=a!%3Db'}", "are selected by"),
-        ("apiCall: {urlPath: /api/v1/pods, default: []}", "default of a call"),
-        ("variable: {jmesPath: 'base64_decode(request.object.data.a)', default: a}", "may fail"),
     ],
 )
 def test_entries_without_a_form_are_refused(entry: str, reason: str) -> None:
@@ -90,3 +88,33 @@ def test_labels_of_a_selection_may_be_variables() -> None:
         _entry(f"apiCall: {{urlPath: '{url}', jmesPath: 'length(items)'}}", "{{ to_string(x) }}")
     )
     assert rule.variables["x"].startswith("dyn(resource.List('v1', 'pods', '', {'app': object.data")
+
+
+def test_what_an_api_call_finds_is_null_where_there_is_nothing() -> None:
+    call = "urlPath: /api/v1/namespaces/a/configmaps/b, jmesPath: data.x, default: none"
+    found = converted(_entry(f"apiCall: {{{call}}}"))
+    assert found.variables == {
+        "x": "dyn(resource.Get('v1', 'configmaps', 'a', 'b'))",
+        "x2": "variables.x != null ? variables.x.data.x : 'none'",
+    }
+
+
+def test_a_default_counts_where_an_entry_before_fails() -> None:
+    rule = """
+context:
+  - {name: args, variable: {jmesPath: 'request.object.spec.containers[0].args'}}
+  - {name: x, variable: {jmesPath: "args[?starts_with(@, '--a=')] | [0]", default: none}}
+"""
+    found = converted(rule + _DENY.replace("KEY", "'{{ x }}'"), "Pod")
+    assert found.variables == {
+        "x": "object.spec.containers[?0].?args.orValue([])"
+        ".filter(arg, arg.startsWith('--a='))[?0].orValue('none')"
+    }
+
+
+def test_a_field_of_an_element_that_is_there_must_be_there() -> None:
+    key = "'{{ request.object.spec.containers[0].image }}'"
+    (expression,) = converted(_DENY.replace("KEY", key), "Pod").expressions
+    assert expression == (
+        "!(object.spec.containers[?0].hasValue() && object.spec.containers[0].image == 'yes-it-is')"
+    )

@@ -62,7 +62,7 @@ _IMAGES: Final = {
         },
         "image.manifest": {"[]image.layer": "layers!", "{}string": "annotations"},
         "image.layer": {"double": "size!", TEXT: "digest!"},
-        "image.config": {"image.settings": "config!"},
+        "image.config": {"image.settings": "config!", TEXT: "architecture! os! created!"},
         "image.settings": {
             TEXT: "User WorkingDir",
             "[]string": "Env Cmd Entrypoint",
@@ -138,7 +138,8 @@ class Place:
     for granted of fields of unknown types, by path, for all places of an object; whole: whether
     there is an object at all, as the old one of a CREATE is not; given: what else must hold for
     there to be a value; among: the texts that it may be, none where they are not known; validated:
-    whether an API server has checked the object.
+    whether an API server has checked the object; may_be_none: whether the root is what an API
+    server was asked for, which is null where there is no such object.
     """
 
     root: Expr
@@ -150,6 +151,7 @@ class Place:
     given: Expr = cel.TRUE
     among: tuple[str, ...] = ()
     validated: bool = False
+    may_be_none: bool = False
 
     @property
     def is_optional(self) -> bool:
@@ -180,10 +182,17 @@ class Place:
     def as_optional(self) -> Expr:
         """Return the value as an optional: `root.?a.?b`, none where a step is absent."""
         if self.given == cel.TRUE:
-            return cel.optional_field(self.root, *self.optional)
+            return cel.optional_field(self._there, *self.optional)
         inner = replace(self, given=cel.TRUE)
         some = inner.as_optional if self.optional else cel.method(_OPTIONAL, "of", self.value)
         return cel.conditional(self.given, some, cel.method(_OPTIONAL, "none"))
+
+    @property
+    def _there(self) -> Expr:
+        """Return the root, which is an error where there is no such object."""
+        if not self.may_be_none:
+            return self.root
+        return cel.method(cel.method(_OPTIONAL, "ofNonZeroValue", self.root), "value")
 
     def or_value(self, default: Operand) -> Expr:
         """Return the value, or a default where it may be absent and is."""
@@ -214,7 +223,7 @@ class Place:
             case ():
                 return cel.TRUE
             case (str() as key,):
-                return cel.has(self.root, key)
+                return cel.has(self._there, key)
             case _:
                 return cel.method(self.as_optional, "hasValue")
 
@@ -225,7 +234,8 @@ class Place:
         key = _OTHER_NAMES.get((self.type, key), key)
         if self.optional or not (required and self.whole):
             return replace(self, optional=(*self.optional, key), type=type_, path=path)
-        return replace(self, root=cel.step(self.root, key), type=type_, path=path)
+        root = cel.step(self.root, key)
+        return replace(self, root=root, type=type_, path=path, may_be_none=False)
 
     def entry(self, key: Expr) -> Place:
         """Return the place of a map's entry by a key that is computed."""
@@ -267,12 +277,19 @@ class Place:
         inner = self.type.removeprefix(_LIST) if self.is_list else UNKNOWN
         path = f"{self.path}[]" if self.path else ""
         return replace(
-            self, root=cel.ident(variable), optional=(), type=inner, path=path, given=cel.TRUE
+            self,
+            root=cel.ident(variable),
+            optional=(),
+            type=inner,
+            path=path,
+            given=cel.TRUE,
+            may_be_none=False,
         )
 
     def settled(self) -> Place:
         """Return the same place where it is known to be there: after `is_present`."""
-        return replace(self, root=self.value, optional=(), given=cel.TRUE)
+        is_root = self.may_be_none and not self.optional
+        return replace(self, root=self.value, optional=(), given=cel.TRUE, may_be_none=is_root)
 
     def _field(self, key: str) -> tuple[str, bool]:
         if self.type.startswith(_MAP):

@@ -54,8 +54,8 @@ def path_of(expr: Expr) -> FieldPath | None:
 
 _SAFE: Final = frozenset(
     (
-        *("contains", "endsWith", "has", "hasValue", "lowerAscii", "orValue", "replace", "size"),
-        *("split", "startsWith", "upperAscii"),
+        *("contains", "endsWith", "flatten", "has", "hasValue", "join", "lowerAscii", "orValue"),
+        *("replace", "size", "split", "startsWith", "upperAscii"),
     )
 )
 """Functions that are not errors of values of the right type."""
@@ -110,7 +110,7 @@ def _is_careful(expr: Expr, there: Known) -> bool:
             return False
         case Literal() | ListLiteral() | MapLiteral() | Call() | Chain() | Unary("!"):
             return all(_is_careful(child, there) for child in children(expr))
-        case Binary("==" | "!=" | "in"):
+        case Binary("==" | "!=" | "in" | "+"):
             return all(_is_careful(child, there) for child in children(expr))
     return False
 

@@ -131,6 +131,8 @@ def stream_of(term: Term, names: Names) -> Stream:
             kept = cel.not_equal(cel.ident(variable), cel.NULL) if has_null else cel.TRUE
             loop = Generator(variable, place, kept)
             return Stream((loop,), place.element(variable), place.is_present())
+        case Constant(list()):
+            return stream_of(concatenated([term], names.taken), names)
         case Constant():
             raise NotConvertible("a list that is written in the expression")
         case Choice():

@@ -54,11 +54,13 @@ class Constant:
 class Value:
     """A single value, or nothing.
 
-    place: where it is; strict: whether it is an error for JMESPath if there is nothing.
+    place: where it is; strict: whether it is an error for JMESPath if there is nothing; fails:
+    whether it may be an error although it is not strict: a field of what may be null.
     """
 
     place: Place
     strict: bool = True
+    fails: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -464,8 +466,9 @@ class Names:
     objects: `request.object` and so on, by their path; others: context variables, `element` and
     what else a rule may name; taken: the names of loop variables in use; embedded: the variables
     behind the placeholders in a query; known: the paths that are there where an expression is
-    evaluated; fetched: the context entries that are read of what others answer; changes: behaviour
-    that differs, noted for all of a rule's expressions.
+    evaluated; fetched: the context entries that are read of what others answer; loose: the entries
+    that may fail, as terms that are null then; changes: behaviour that differs, noted for all of a
+    rule's expressions.
     """
 
     objects: Mapping[tuple[str, ...], Term]
@@ -474,6 +477,7 @@ class Names:
     embedded: Mapping[str, Term] = field(default_factory=dict)
     known: Known = NOTHING
     fetched: frozenset[str] = frozenset()
+    loose: Mapping[str, Term] = field(default_factory=dict)
     changes: dict[str, None] = field(default_factory=dict, compare=False, repr=False)
 
     def with_others(self, **named: Term) -> Names:

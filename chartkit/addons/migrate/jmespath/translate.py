@@ -158,6 +158,10 @@ class Translator:
                 child = place.child(key)
                 if child.is_optional and path_of(child.value) in self.names.known:
                     child = replace(child, root=child.value, optional=())
+                if self._strict and not strict and child.optional[len(place.optional) :]:
+                    # Of null it is null, and of an object without the field an error.
+                    given = place.is_present()
+                    return Value(replace(child.settled(), given=given), strict=False, fails=True)
                 return Value(child, strict and self._strict)
             case Stream():
                 raise NotConvertible(f"the field {key} of a list")

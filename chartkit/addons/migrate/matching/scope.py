@@ -122,6 +122,7 @@ def scope_of_objects(match: Match, exclude: Match | None) -> Scope:
 
     Raises `NotConvertible`.
     """
+    matched = (*match.any, *match.all)
     for block, place in ((match, "match"), (exclude, "exclude")):
         filters = (*block.any, *block.all) if block is not None else ()
         if any(resource_filter.has_user for resource_filter in filters):
@@ -129,8 +130,8 @@ def scope_of_objects(match: Match, exclude: Match | None) -> Scope:
                 "it names users, and a deletion by a cleanup policy has none", place
             )
         if any(resource_filter.namespace_selector is not None for resource_filter in filters):
-            kinds = [kind for resource_filter in (filters or ()) for kind in resource_filter.kinds]
-            if not kinds or not Facts(known=_Kinds(filters).known).namespaced:
+            named = filters if all(filter_.kinds for filter_ in filters) else matched
+            if not Facts(known=_Kinds(named).known).namespaced:
                 raise NotConvertible(
                     "a namespaceSelector for kinds that may be cluster-scoped", place
                 )

@@ -104,7 +104,12 @@ def _loop(loop: Body, names: Names, namespace: str, path: str, level: int) -> Ex
     if loop.get("elementScope") is False:
         raise NotConvertible("elementScope: false", f"{path}/elementScope")
 
-    stream = stream_of(query_term(str(loop.get("list") or "").strip(), names), names)
+    query = str(loop.get("list") or "").strip()
+    elements = query_term(query, names)
+    if isinstance(elements, Value) and elements.fails:
+        # Kyverno passes over a list that a missing field leads to.
+        elements = query_term(query, names, strict=False)
+    stream = stream_of(elements, names)
     first, *others = stream.generators
     first = replace(first, elements=_with_optional_steps(first.elements, names))
     stream = replace(stream, generators=(first, *others))

@@ -64,7 +64,7 @@ def leaf(place: Place, pattern: Json) -> Expr:
         return conjunction(place.is_present(), every)
     if place.is_map:
         if pattern is None:
-            raise NotConvertible("the pattern has null where the field is an object")
+            return cel.negate(place.is_present())
         # No object is a text, not even where the pattern has a wildcard.
         return cel.FALSE
     if pattern is None and not place.is_known:

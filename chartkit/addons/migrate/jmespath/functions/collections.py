@@ -113,6 +113,10 @@ def _keys(names: Names, term: Value) -> Stream:
     while variable in names.taken:
         variable += "_"
     place = term.place
+    match place.value:
+        case tree.Select(tree.Select(tree.Ident("variables")) | tree.Call()) as field:
+            # Of the answer of an API, the checker knows no type that a loop takes.
+            place = replace(place, root=cel.call("dyn", field), optional=())
     entries = place.settled() if term.strict else place
     presence = cel.TRUE if term.strict else place.is_present()
     item = Place(cel.ident(variable), (), TEXT)
@@ -155,6 +159,9 @@ def items(names: Names, args: Sequence[Term]) -> Term:
 def lookup(_names: Names, args: Sequence[Term]) -> Term:
     """The member of an object, or the element of a list; null where there is none."""
     where, key = args
+    if isinstance(where, Constant) and isinstance(where.value, dict):
+        types = {type_of(Constant(value)) for value in where.value.values()}
+        where = computed(expression_of(where), f"{{}}{types.pop() if len(types) == 1 else UNKNOWN}")
     if not isinstance(where, Value):
         raise NotConvertible("lookup in a value that is computed")
     # Where there is nothing to look in, it is an error.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -78,9 +79,9 @@ def _images(resource: Resource) -> Iterator[str]:
             yield tag
 
 
-def values_document(document: Document, named: bool) -> Document | None:
-    """Return a document if it is values of Kyverno's chart, as `helm get values` prints them or as
-    a file has them; named: whether the user named the file, so that shared keys are enough."""
+def values_in(document: Document, named: bool) -> EngineValues | None:
+    """Return the values of Kyverno's chart in a document, as `helm get values` prints them or as a
+    file has them; named: whether the user named the file, so that shared keys are enough."""
     body = document.body
     if not isinstance(body, dict) or not body or "apiVersion" in body:
         return None
@@ -90,17 +91,18 @@ def values_document(document: Document, named: bool) -> Document | None:
         and isinstance(own[ENGINE], dict)
         and is_engine_values(own[ENGINE], named)
     ):
-        return written_document(own[ENGINE], f"{document.source.file} ({ENGINE}:)")
+        values = written_document(own[ENGINE], document.source.file)
+        return EngineValues(values, find=partial(document.locate, ENGINE))
     if not is_engine_values(own, named):
         return None
     if len(own) == len(body):
-        return document
+        return EngineValues(document)
     text = "\n".join(
         line
         for line in document.source.text[document.start : document.end].splitlines()
         if line.rstrip().removesuffix(":") not in _PRINTED
     )
-    return read_text(f"{text}\n", document.source.file)[0]
+    return EngineValues(read_text(f"{text}\n", document.source.file)[0], find=document.locate)
 
 
 def written_document(values: Body, file: str) -> Document:
@@ -115,11 +117,17 @@ def released_values(
     the last one of a release wins; folders: in which files of values are looked for, besides the
     repository; note is called with what cannot be found."""
     for release, documents in engine_releases(objects, folders, note):
-        owner = release.owner
-        where = f"{owner.location} ({owner.kind} {owner.name})"
+        owner = release.owner.location
         for values in documents:
             if isinstance(values.body, dict) and values.body:
-                yield EngineValues(written_document(values.body, where), _version(release.version))
+                is_written = values.source.file != str(owner)
+                find = values.locate if is_written else partial(_owned, owner)
+                document = written_document(values.body, values.source.file)
+                yield EngineValues(document, _version(release.version), find)
+
+
+def _owned(owner: Location, *_key: str) -> Location:
+    return owner
 
 
 def dependency_values(folder: Path, chart: Body) -> EngineValues | None:
@@ -132,8 +140,9 @@ def dependency_values(folder: Path, chart: Body) -> EngineValues | None:
         key = str(dependency.get("alias") or ENGINE)
         values = mapping_at(documents[0].body if documents else None, key)
         if values:
-            document = written_document(values, f"{file} ({key}:)")
-            return EngineValues(document, _version(str(dependency.get("version"))))
+            document = written_document(values, str(file))
+            version = _version(str(dependency.get("version")))
+            return EngineValues(document, version, partial(documents[0].locate, key))
     return None
 
 
@@ -272,21 +281,17 @@ def migrate_values(estate: Estate, versions: Versions) -> EngineFiles:
         try:
             migration = migrate(values.document, given=values.chart or versions.chart)
         except InputError as error:
-            location, hint = error.location or _place(values), error.hint or ""
+            location, hint = error.location or values.locate(), error.hint or ""
             rows.append(Row(Outcome.LEFT, _SUBJECT, error.message, location, hint, estate.name))
             continue
         texts[name] = migration.text
         if not versions.has_engine:
             message = f"{name} is not used while Kyverno is installed by another chart"
             hint = "set engine: true and name it under engineValues, once Kyverno is upgraded"
-            location = Location(values.document.source.file, 1)
+            location = values.locate()
             rows.append(Row(Outcome.NOTE, _SUBJECT, message, location, hint, estate.name))
         rows += _rows(migration, values, name, estate.name)
     return EngineFiles(texts, tuple(rows))
-
-
-def _place(values: EngineValues) -> Location:
-    return Location(values.document.source.file, 1)
 
 
 def _rows(migration: Migration, values: EngineValues, name: str, environment: str) -> Iterator[Row]:
@@ -294,7 +299,7 @@ def _rows(migration: Migration, values: EngineValues, name: str, environment: st
     message = f"→ {name}; of chart {migration.span}" + (
         f", {moved} {'key' if moved == 1 else 'keys'} moved" if moved else ""
     )
-    yield Row(Outcome.TAKEN, _SUBJECT, message, _place(values), "", environment)
+    yield Row(Outcome.TAKEN, _SUBJECT, message, values.locate(), "", environment)
     for step in migration.steps:
         if step.outcome is not Change.MOVED:
             yield _step(step, values, environment)
@@ -304,7 +309,7 @@ def _step(step: Step, values: EngineValues, environment: str) -> Row:
     outcome = {Change.ASKED: Outcome.LEFT, Change.REMOVED: Outcome.LEFT}.get(
         step.outcome, Outcome.CHANGED
     )
-    location = Location(values.document.source.file, step.line or 1)
+    location = values.locate(step.key, step.line or 1)
     message = {Change.ASKED: "is for you to decide", Change.REMOVED: "has no counterpart"}.get(
         step.outcome, "changes where it stands"
     )

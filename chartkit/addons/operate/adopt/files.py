@@ -14,9 +14,9 @@ from chartkit.addons.operate.adopt.engine import (
     dependency_values,
     is_engine,
     released_values,
-    values_document,
+    values_in,
 )
-from chartkit.addons.operate.adopt.model import EngineValues, Estate, Outcome, Piece, Row
+from chartkit.addons.operate.adopt.model import Estate, Outcome, Piece, Row
 from chartkit.documents.reader import Document, read_file, read_stdin, resources
 from chartkit.documents.unread import UNREADABLE, exclusion, is_unread, unread_at
 from chartkit.engine import is_exception, is_policy
@@ -166,9 +166,9 @@ class FileReader:
             if is_object(document):
                 count += 1
                 self._object(document, start)
-            elif (values := values_document(document, named)) is not None:
+            elif (values := values_in(document, named)) is not None:
                 count += 1
-                self.estate.values.append(EngineValues(values))
+                self.estate.values.append(values)
             elif is_values(document.body):
                 count += 1
                 self.estate.chart_values.append(document)

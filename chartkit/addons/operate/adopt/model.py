@@ -3,8 +3,8 @@ as a project's files have them, without what an API server and deployers wrote."
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Final
@@ -74,10 +74,18 @@ class Piece:
 
 @dataclass(frozen=True, slots=True)
 class EngineValues:
-    """Values of the engine's chart; chart: its version, None where nothing says it."""
+    """Values of the engine's chart; chart: its version, None where nothing says it; find: the
+    location of a path of these values that are part of a file, None where they are all of it."""
 
     document: Document
     chart: Version | None = None
+    find: Callable[..., Location] | None = None
+
+    def locate(self, key: str = "", line: int = 1) -> Location:
+        """The location of a key, with dots; line: of the document that is values alone."""
+        if self.find is None:
+            return Location(self.document.source.file, line)
+        return replace(self.find(*filter(None, key.split("."))), column=None)
 
 
 @dataclass(slots=True)

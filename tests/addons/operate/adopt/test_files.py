@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from textwrap import indent
 
 import pytest
 
@@ -433,6 +434,30 @@ def test_values_of_releases_that_objects_declare_are_taken(team: Team, text: str
         "Kyverno 1.13",
         "is what chart 3.3 installs",
     )
+
+
+_LEFT = "admissionController: {replicas: 3}\nwebhooksCleanup:\n  image: {registry: m}\n"
+_FLUX_HEAD = FLUX.partition("---\n")[2].partition("  valuesFrom")[0]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("text", "first", "line"),
+    [
+        (_LEFT, 1, 3),
+        (f"USER-SUPPLIED VALUES:\n{_LEFT}", 1, 4),
+        ("kyverno:\n" + indent(_LEFT, "  "), 1, 4),
+        (f"{_FLUX_HEAD}  values:\n" + indent(_LEFT, "    "), 6, 9),
+    ],
+)
+def test_a_value_that_is_left_has_its_own_line(
+    team: Team, text: str, first: int, line: int
+) -> None:
+    team.write(legacy__p=POLICY, legacy__v=text)
+    _, body = team.adopt("legacy", "--kubernetes", "1.31", "--dry-run")
+    places = {row["subject"]: row["location"] for row in body["rows"]}
+    assert places["engine values"] == f"legacy/v.yaml:{first}"
+    assert places["engine values webhooksCleanup.image.registry"] == f"legacy/v.yaml:{line}"
 
 
 @pytest.mark.slow

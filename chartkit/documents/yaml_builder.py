@@ -76,8 +76,8 @@ _WORDS: Final[dict[str, bool | None]] = (
 _NOT_FINITE = re.compile(r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)")
 _INT = re.compile(r"[-+]?(0[xX][0-9a-fA-F]+|0[bB][01]+|0[oO][0-7]+|0[0-7]*|[1-9][0-9]*)")
 _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
-_HELM_CODE = re.compile(
-    r"^\s*\{\{-?\s*(if|else|end|range|with|define|include|template|\$\w*\s*:?=|/\*)"
+_TEMPLATE_CODE = re.compile(
+    r"^\s*\{(%|\{-?\s*(if|else|end|range|with|define|include|template|\$\w*\s*:?=|/\*))"
     r"|\{\{-?\s*[^}\n]*\.(Values|Release|Chart|Capabilities|Template|Files)\b",
     re.MULTILINE,
 )
@@ -110,7 +110,7 @@ def build_documents(text: str, file: str, lines: int = 0) -> Iterator[BuiltDocum
         location = Location(file, mark.line + 1, mark.column + 1) if mark else Location(file)
         problem = _one_line(error.problem or error.context or "cannot be parsed")
         begin, hint = error.context_mark, None
-        if _HELM_CODE.search(text):
+        if _TEMPLATE_CODE.search(text):
             hint = _TEMPLATE_HINT
         elif "cannot start any token" in problem:
             hint = "YAML indents with spaces, and quotes text that begins with @, ` or %"

@@ -194,7 +194,8 @@ def _real(path: str, name: str, inside: str) -> str:
         raise ChartError(f"is a link that cannot be followed: {error.strerror}", name) from None
     below = os.path.relpath(real, inside).split(os.sep)
     if os.pardir in below[:1] or ".git" in below:
-        raise ChartError(f"is a link that leads out of the chart, to {real}", name, _OUT)
+        target = os.readlink(path)
+        raise ChartError(f"is a link that leads out of the chart, to {target}", name, _OUT)
     return real
 
 

@@ -483,10 +483,9 @@ def require(chart: Path, absent: Iterable[Dependency], defaults: Body, values: B
     """Raise MissingChartError for missing charts, unless values switch them off."""
     needed = [dependency for dependency in absent if not dependency.is_off(merge(defaults, values))]
     if needed:
-        names = ", ".join(f"'{dependency.name}'" for dependency in needed)
-        noun = "chart" if len(needed) == 1 else "charts"
-        verb = "is" if len(needed) == 1 else "are"
-        message = f"depends on the {noun} {names}, which {verb} not in its charts/"
+        names = [f"'{name}'" for name in dict.fromkeys(item.name for item in needed)]
+        noun, verb = ("chart", "is") if len(names) == 1 else ("charts", "are")
+        message = f"depends on the {noun} {', '.join(names)}, which {verb} not in its charts/"
         hint = f"helm dependency build {chart}"
         raise MissingChartError(message, needed[0].place, hint)
 

@@ -96,7 +96,7 @@ class _Shipping:
         self.filed.append(FiledException(resource, (resource,) if is_same else tuple(forms)))
         if made:
             kinds = " and ".join(dict.fromkeys(body["apiVersion"] for body in made))
-            message = f"{_shown(resource)} lets objects off {abridged(there)} ({kinds})"
+            message = f"{_shown(resource)} exempts objects from {abridged(there)} ({kinds})"
             self._row(Outcome.NOTE, message, resource.location)
 
     def _is_there(self, resource: Resource, name: str) -> bool:

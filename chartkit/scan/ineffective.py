@@ -95,7 +95,7 @@ def overlooked(
             said, meant = f"the annotation {name} has no effect", did_you_mean([ANNOTATION])
             yield Diagnostic(RULE, Severity.WARNING, said, location, meant)
         if is_exception(item) and not has_exceptions:
-            message = f"PolicyException '{item.name}' lets nothing off: it is only scanned"
+            message = f"PolicyException '{item.name}' exempts nothing here: it is only scanned"
             yield scan_note(message, item.location, f"--exceptions {item.location.file} honours it")
         elif group == CEL_GROUP and mode in UNEVALUATED_MODES:
             location = item.location.within("/spec/evaluation/mode")

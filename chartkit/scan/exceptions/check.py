@@ -131,7 +131,7 @@ def _need(exception: FiledException, needs: Needs) -> Iterator[Diagnostic]:
     if narrowed is not None:
         steps = "; ".join(narrowed.steps)
         message = f"exception {resource.name} is wider than what needs it: {steps}"
-        hint = "a narrower one lets the same objects off"
+        hint = "a narrower one exempts the same objects"
         yield Diagnostic(WIDE, Severity.WARNING, message, resource.location, hint)
 
 

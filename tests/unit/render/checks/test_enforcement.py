@@ -41,7 +41,7 @@ def test_nothing_is_said_of_nothing(tmp_path: Path) -> None:
 def test_an_exception_has_a_row(tmp_path: Path) -> None:
     (tmp_path / "exception.yaml").write_text(LEGACY)
     found = said(tmp_path, "exceptions: [exception.yaml]")
-    assert found[0].startswith("exception agent lets objects off disallow-host-path, ")
+    assert found[0].startswith("exception agent exempts objects from disallow-host-path, ")
 
 
 @pytest.mark.slow

@@ -66,6 +66,8 @@ _LEGACY_KIND: Final = re.compile(
 )
 _GROUP: Final = f"apiVersion: {KYVERNO_GROUP}/"
 _NOT_WITH_THESE: Final = "names a policy of kyverno.io that is not rendered with these values"
+_OF_HELM: Final = re.compile(r"\{\{[^}]*\.(Values|Release|Chart|Capabilities|Template|Files)\b")
+"""Code that names Helm's objects; other programs have templates of the same language."""
 _MARK: Final = "<%"
 """The beginning of code in policies of a library in chartkit's own format."""
 _PARAMETERS: Final = "has parameters of a policy library, and no values for them"
@@ -301,11 +303,12 @@ class _Files:
             objects = [document for document in documents if every or is_object(document)]
             contents = [(document, resources([document])) for document in objects]
         except InputError as error:
-            if not every and not is_unread(row := unread_file(Path(file), error)):
+            row = unread(error) if every else unread_file(Path(file), error)
+            if is_unread(row):
+                self.faults.append(_code_fault(file, error) or row)
+            else:
                 self.notes.append(row)
                 self.note(row)
-            else:
-                self.faults.append(_fault(file, error))
             return
         for document, contained in contents:
             self.resources += contained
@@ -371,19 +374,21 @@ def _code(document: Document) -> Diagnostic | None:
     line = first_code(text[start : document.end])
     if line is None:
         return None
-    return _helm_syntax(document.source.file, text.count("\n", 0, start) + line)
+    file = document.source.file
+    return _helm_code(Location(file, text.count("\n", 0, start) + line), _chart_of(file))
 
 
-def _fault(file: str, error: InputError) -> Diagnostic:
+def _code_fault(file: str, error: InputError) -> Diagnostic | None:
+    """Return the row about a file that is not YAML for its code, None for another reason."""
     if error.location is not None and file != STDIN:
         with contextlib.suppress(InputError):
             text = read_source(file)
-            line = first_code(text)
-            if line is not None:
-                return _helm_syntax(file, line)
+            line, chart = first_code(text), _chart_of(file)
+            if line is not None and (chart is not None or _OF_HELM.search(text)):
+                return _helm_code(Location(file, line), chart)
             if _has_parameters(file, text):
                 return _parameters(error.location)
-    return unread(error)
+    return None
 
 
 def _has_parameters(file: str, text: str) -> bool:
@@ -395,9 +400,11 @@ def _parameters(location: Location) -> Diagnostic:
     return unread(InputError(_PARAMETERS, location, hint))
 
 
-def _helm_syntax(file: str, line: int) -> Diagnostic:
-    location = Location(file, line)
-    chart = next((path for path in Path(file).parents if is_chart(path)), None)
+def _chart_of(file: str) -> Path | None:
+    return next((path for path in Path(file).parents if is_chart(path)), None)
+
+
+def _helm_code(location: Location, chart: Path | None) -> Diagnostic:
     hint = f"name a folder with {CHART_FILE}" if chart is None else f"name the chart: {chart}"
     return unread(InputError(NOT_RENDERED, location, hint))
 

@@ -311,7 +311,7 @@ def _step(step: Step, values: EngineValues, environment: str) -> Row:
     )
     location = values.locate(step.key, step.line or 1)
     message = {Change.ASKED: "is for you to decide", Change.REMOVED: "has no counterpart"}.get(
-        step.outcome, "changes where it stands"
+        step.outcome, "keeps its key and gets another value"
     )
     return Row(
         outcome, f"{_SUBJECT} {step.key}", f"{message}: {step.why}", location, step.do, environment

@@ -249,8 +249,7 @@ def compare_meanings(
             budget = max(0, min(BUDGET, (_TOTAL - step()) // (len(compared) - done)))
             yield from _compared(policy, template, budget, step)
     for policy, candidate in pairs[_CANDIDATES:]:
-        message = f"has the name of {candidate.qualified}, and was not compared: "
-        message += f"{_CANDIDATES} others were"
+        message = f"{_alike(policy, candidate)}, and was not compared: {_CANDIDATES} others were"
         yield Row(Outcome.NOTE, policy.piece.subject, message, policy.piece.resource.location)
 
 
@@ -285,6 +284,11 @@ def _is_proof(proof: Proof) -> bool:
     return proof.equal and proof.coverage.reached == proof.coverage.total
 
 
+def _alike(policy: AdoptedPolicy, candidate: LibraryPolicy) -> str:
+    what = "name" if policy.piece.resource.name == candidate.name else "title"
+    return f"has the {what} of {candidate.qualified}"
+
+
 def _compared(
     policy: AdoptedPolicy, template: RenderedPolicy, budget: int, step: Callable[[], int]
 ) -> Iterator[Row]:
@@ -301,6 +305,7 @@ def _compared(
         hint = f"name {name} in the profile in its place to have its tests and both its forms"
         yield policy.piece.row(Outcome.NOTE, message, hint)
         return
+    alike = _alike(policy, template.policy)
     if proof.faults:
         # A difference in words; is_first: whether the policy in use is the first of both.
         gap = proof.faults[0]
@@ -311,16 +316,15 @@ def _compared(
             shown = f"for some {kind} the results are the same, and the {gap.aspect} differs"
         else:
             shown = f"for some {kind} the result here is '{own.result}', there '{other.result}'"
-        message = f"has the name of {name} but means something else: {shown}"
+        message = f"{alike} but means something else: {shown}"
     elif proof.equal:
         missing = proof.coverage.total - proof.coverage.reached
         message = (
-            f"has the name of {name}: {counted(proof.requests, 'request shows', 'requests show')} "
-            "no difference, and "
-            f"{missing} of {proof.coverage.total} outcomes of conditions were not reached"
+            f"{alike}: {counted(proof.requests, 'request shows', 'requests show')} no difference, "
+            f"and {missing} of {proof.coverage.total} outcomes of conditions were not reached"
         )
     else:
-        message = f"has the name of {name}; whether it means the same was not shown"
+        message = f"{alike}; whether it means the same was not shown"
     yield policy.piece.row(Outcome.NOTE, message)
 
 

@@ -185,6 +185,13 @@ def test_helm_code_outside_charts_is_named_with_its_line(tmp_path: Path) -> None
     assert [each.is_code for each in found.objects] == [False, True]
 
 
+def test_templates_of_other_programs_are_not_helms(tmp_path: Path) -> None:
+    (tmp_path / "role.yaml").write_text(f"{_POLICY.replace('NAME', '{{ .name }}')}")
+    [fault] = _read(tmp_path).faults
+    assert str(fault.location) == f"{tmp_path}/role.yaml:3:19"
+    assert "render a template with its program" in (fault.hint or "")
+
+
 def test_helm_code_of_a_template_names_its_chart(tmp_path: Path) -> None:
     chart = _chart(tmp_path / "chart", "{{- if .Values.enabled }}\nkind: x\n{{- end }}\n")
     (fault,) = _read(chart / "templates" / "policy.yaml").faults
@@ -201,6 +208,7 @@ def test_files_that_cannot_be_read_stop_nothing(tmp_path: Path) -> None:
     found = _read(tmp_path)
     assert _named(found) == ["ClusterPolicy/NAME"]
     assert [each.rule_id for each in found.faults] == ["unread"] * 3
+    assert found.faults[0].hint == "correct it, or leave it out by --exclude"
     assert "policy library" in found.faults[2].message
 
 

@@ -8,6 +8,7 @@ import pytest
 
 from chartkit.engine.jmespath import JMESPathError, compile_expression
 from chartkit.engine.jmespath.functions import FUNCTIONS
+from tests.data import from_table
 from tests.e2e.command import PROGRAM, Done, chartkit
 from tests.e2e.transcript import check_page
 
@@ -38,19 +39,7 @@ def test_an_expression_without_input(tmp_path: Path) -> None:
     assert (done.code, json.loads(done.out)) == (0, "1536Mi")
 
 
-@pytest.mark.parametrize(
-    ("expression", "printed"),
-    [
-        ("add(`20`, `30`)", "50"),
-        ("divide(`1`, `8`)", "0.125"),
-        ("`1e16`", "10000000000000000"),
-        ("`1e21`", "1e+21"),
-        ("`0.0000001`", "1e-7"),
-        ("`123456789012345680000`", "123456789012345680000"),
-        ("[`2.0`, `{}`, `[]`, '<é>']", '[\n  2,\n  {},\n  [],\n  "<é>"\n]'),
-        ('`{"b": [1.0], "a": null}`', '{\n  "a": null,\n  "b": [\n    1\n  ]\n}'),
-    ],
-)
+@from_table("expression", "printed")
 def test_result_is_printed_as_go_prints_json(tmp_path: Path, expression: str, printed: str) -> None:
     (tmp_path / "in.json").write_text("{}", "utf-8")
     done = chartkit(tmp_path, "eval", "jmespath", expression, "-i", "in.json")

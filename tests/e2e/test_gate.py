@@ -203,21 +203,7 @@ def test_control_of_a_standard_selects_its_policies(folder: Path) -> None:
     assert {each["policy"] for each in results} == {"disallow-privileged-containers"}
 
 
-@pytest.mark.parametrize(
-    ("selector", "message"),
-    [
-        ("disallow-priviledged", "selects nothing (did you mean 'disallow-privileged'?)"),
-        ("rule:teams", "selects nothing (did you mean 'team'?)"),
-        ("category:Label", "selects nothing (did you mean 'Labels'?)"),
-        ("severity:hihg", "selects nothing (did you mean 'high'?)"),
-        ("kind:pod", "selects nothing (did you mean 'Pod'?)"),
-        ("namespace:shop-*", "selects nothing (did you mean 'shop'?)"),
-        ("cis:5.2.99", "is not a control (did you mean"),
-        ("cis:5.1.1", "selects nothing (its policies are not among those of this scan: "),
-        ("polcy:x", "there is no key 'polcy' (did you mean 'policy'?)"),
-        ("kind:", "names nothing"),
-    ],
-)
+@from_table("selector", "message")
 def test_selector_that_matches_nothing_is_an_error(
     folder: Path, selector: str, message: str
 ) -> None:

@@ -17,6 +17,7 @@ from chartkit.engine.policies import evaluate
 from chartkit.engine.request import Request
 from chartkit.model import Body, Location, Resource
 from tests.addons.migrate.conversions import converted, deny, one_line, same_result
+from tests.data import from_table
 
 _IMAGE = "request.object.spec.containers[0].image"
 
@@ -280,21 +281,7 @@ def test_a_list_of_null_is_no_error() -> None:
     }
 
 
-@pytest.mark.parametrize(
-    ("written", "once"),
-    [
-        ("has(a.b) && a.?b.orValue([]).exists(x, x == 1)", "a.?b.orValue([]).exists(x, x == 1)"),
-        ("a.?b.orValue([]).exists(x, x == 1) && has(a.b)", "a.?b.orValue([]).exists(x, x == 1)"),
-        ("!has(a.b) || a.?b.orValue([]).all(x, x == 1)", "a.?b.orValue([]).all(x, x == 1)"),
-        ("has(a.b) && 1 in a.?b.orValue([])", "1 in a.?b.orValue([])"),
-        ("!(has(a.b) && a.?b.orValue('') == 'x')", "!(a.?b.orValue('') == 'x')"),
-        ("has(a.b) && a.?b.orValue([]).all(x, x == 1)", ""),
-        ("has(a.b) || a.?b.orValue([]).exists(x, x == 1)", ""),
-        ("has(a.b) && a.b.exists(x, x == 1)", ""),
-        ("has(a.b) && a.b.?c.orValue(false)", ""),
-        ("has(a.b) && !has(a.c)", ""),
-    ],
-)
+@from_table("written", "once")
 def test_what_must_be_there_is_asked_once(written: str, once: str) -> None:
     made = asking_once(read(written, ENVIRONMENTS["vpol"]))
     assert one_line(format_expression(made)) == (once or written)

@@ -13,6 +13,7 @@ from chartkit.engine.ports.signatures import SignatureError
 from chartkit.errors import LookupFailed
 from chartkit.model import Body
 from tests.addons.signatures.cosign_bench import KIND, Bench, Shape, said, with_time
+from tests.data import from_table
 from tests.signing.authority import PrivateKey, key_pem, new_key, rsa_key
 from tests.signing.cosign import BUNDLE, CERTIFICATE, SIGNATURE, Layer, Signer, push, push_referrer
 from tests.signing.rekor import Log
@@ -389,20 +390,7 @@ def test_signatures_in_an_index(
         assert raised.value.message == wanted
 
 
-@pytest.mark.parametrize(
-    ("more", "wanted"),
-    [
-        ("", ""),
-        (', "critical": {"type": "cosign container image signature"}', ""),
-        (', "CRITICAL": null, "critical": {"Image": {}}', ""),
-        (', "optional": {"team": "a"}', ""),
-        (', "optional": {"team": "b", "team": "a"}', ""),
-        (', "critical": {"image": {"docker-manifest-digest": "sha256:0"}}', "no matching "),
-        (', "critical": []', "no matching signatures: json: cannot unmarshal array "),
-        (', "optional": null', "no signature matched the required annotations"),
-        (', "optional": {"env": "dev"}', "no signature matched the required annotations"),
-    ],
-)
+@from_table("more", "wanted")
 def test_members_that_stand_twice_are_one(bench: Bench, more: str, wanted: str) -> None:
     def made(digest: str) -> Layer:
         image = f'{{"image": {{"docker-manifest-digest": "{digest}"}}}}'

@@ -9,7 +9,7 @@ from chartkit.catalog.coverage import coverage
 from chartkit.catalog.standards import CoverageLevel, built_in_standards, read_standard
 from chartkit.errors import InputError
 from chartkit.library.policies import Library, read_library
-from tests.data import beside
+from tests.data import beside, from_table
 
 _TEXTS = beside(__file__)
 HEAD = _TEXTS["head"]
@@ -44,20 +44,7 @@ def test_reads_a_standard(tmp_path: Path) -> None:
     assert [(place.line, place.column) for place in places] == [(10, 52), (10, 68)]
 
 
-@pytest.mark.parametrize(
-    ("control", "message"),
-    [
-        ("{id: 1.1, title: T, not: x}", "ours.yaml:10:12: 'spec.sections.0.controls.0.id' must be"),
-        ("{id: a, title: T}", "is without effect (give one of policies, not)"),
-        ("{id: a, title: T, not: x, policies: [b]}", "10:37: control 'a' has both 'not' and"),
-        ("{id: a, title: T, not: x, partly: b}", "control 'a' has both 'not' and 'partly'"),
-        ("{id: a, title: T, policies: [b], also: [b]}", "'b' is in 'policies' and in 'also'"),
-        ("{id: a, title: T, policies: []}", "is empty"),
-        ("{id: a, title: T, policies: [b], part: c}", "unknown key 'part'"),
-        ("{id: a, title: T, not: x, source: 'http://x'}", "which does not fit its form"),
-        ("{id: a, title: T, not: x}\n        - {id: a, title: U, not: z}", "two controls 'a'"),
-    ],
-)
+@from_table("control", "message")
 def test_what_is_wrong_is_told_with_its_place(tmp_path: Path, control: str, message: str) -> None:
     file = _write(tmp_path, f"    - title: S\n      controls:\n        - {control}\n")
     with pytest.raises(InputError) as caught:

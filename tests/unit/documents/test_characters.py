@@ -2,7 +2,6 @@
 
 from typing import Any
 
-import pytest
 import yaml
 from hypothesis import given
 from hypothesis import strategies as st
@@ -10,22 +9,10 @@ from hypothesis import strategies as st
 from chartkit.documents.parsed_places import offset_in_source
 from chartkit.documents.reader import read_text
 from chartkit.model import Location
+from tests.data import from_table
 
 
-@pytest.mark.parametrize(
-    ("text", "needle", "place"),
-    [
-        ("a: one two\n", "two", "1:8"),
-        ("a: one\n  two\n", "two", "2:3"),
-        ("a: 'it''s two'\n", "two", "1:11"),
-        ('a: "\\t\\"one\\" \\u00e9 two"\n', "two", "1:22"),
-        ("a: |\n  one\n    two\n", "two", "3:5"),
-        ("a: >-\n  one\n\n  two\n", "two", "4:3"),
-        ("a: >2-  # comment\n  one\n  two\n", "two", "3:3"),
-        ("- &x one two\n", "two", "1:10"),
-        ('{"a": ["one", "one\\ntwo"]}', "two", "1:21"),
-    ],
-)
+@from_table("text", "needle", "place")
 def test_characters_of_texts_have_their_place(text: str, needle: str, place: str) -> None:
     [document] = read_text(text, "f")
     value: Any = document.body

@@ -19,6 +19,7 @@ from chartkit.engine.policies import evaluate
 from chartkit.engine.request import Request
 from chartkit.errors import ChartkitError
 from chartkit.model import Resource, Status
+from tests.data import from_table
 
 _SIZE = 60_000
 
@@ -119,23 +120,8 @@ def test_functions_stay_within_the_budget() -> None:
     assert done.returncode == 0, done.stderr[-2000:]
 
 
-STOPPED = (
-    "replace_all(text, 'a', text)",
-    "replace(text, 'a', text, `-1`)",
-    "regex_replace_all('', text, text)",
-    "regex_replace_all_literal('a', text, text)",
-    "join(text, texts)",
-    "to_string(shared)",
-    "shared == copy",
-    "max(shared)",
-    "[@, @] | [@, @] | [@, @] | [@, @] | to_string(@)",
-    "map(&map(&map(&@, [@, @, @, @, @, @, @, @]), [@, @, @, @, @, @, @, @, @, @]), texts)",
-    "texts[*].[@, @, @][].[@, @, @][].[@, @, @][].[@, @, @][]",
-)
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize("text", STOPPED)
+@from_table("text")
 def test_what_multiplies_is_stopped(text: str) -> None:
     with pytest.raises(BudgetError):
         compile_expression(text).search(_data(), Budget())

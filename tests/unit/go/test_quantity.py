@@ -28,20 +28,7 @@ def test_refuses_numbers_nobody_needs() -> None:
         Quantity.parse("1e2000000") + Quantity.parse("1")
 
 
-@pytest.mark.parametrize(
-    ("left", "right", "order"),
-    [
-        ("1Gi", "1024Mi", 0),
-        ("1", "1.0", 0),
-        ("1e3", "1k", 0),
-        ("500m", "1", -1),
-        ("-1", "1m", -1),
-        ("1Gi", "1G", 1),
-        ("1e2000000", "1E", 1),
-        ("-1e2000000", "-1E", -1),
-        ("0", "0Gi", 0),
-    ],
-)
+@from_table("left", "right", "order")
 def test_compares_by_value(left: str, right: str, order: int) -> None:
     first, second = Quantity.parse(left), Quantity.parse(right)
     assert first.compare(second) == order

@@ -146,21 +146,7 @@ def through_helm(template: str) -> str:
     return text
 
 
-@pytest.mark.parametrize(
-    ("text", "escaped"),
-    [
-        ("plain", "plain"),
-        ("{{ x }}", "{{ `{{ x }}` }}"),
-        ("a {{ x }} b {{y}} c", "a {{ `{{ x }}` }} b {{ `{{y}}` }} c"),
-        ("{{ x || `[]` }}", '{{ "{{ x || `[]` }}" }}'),
-        ('{{ x || `"a\\n"` }}', '{{ "{{ x || `\\"a\\\\n\\"` }}" }}'),
-        ("{{ a.{{ b }} }}", "{{ `{{ a.{{ b }} }}` }}"),
-        ("{{ x", "{{ `{{` }} x"),
-        ("x }}", "x }}"),
-        ("{{ `[]` }}", '{{ "{{ `[]` }}" }}'),
-        ("{{ a\n  b }}", "{{ `{{ a\n  b }}` }}"),
-    ],
-)
+@from_table("text", "escaped")
 def test_escaping_escapes(text: str, escaped: str) -> None:
     assert escape(text) == escaped
 
@@ -355,21 +341,7 @@ def test_helm_prints_what_the_outline_says(text: str) -> None:
         assert _rendered(found.template) == found.outline
 
 
-@pytest.mark.parametrize(
-    ("text", "line"),
-    [
-        ("a: b\n", None),
-        ("a: '{{ request.object.metadata.name }}'\n", None),
-        ("a: '{{ element.image || `[]` }} and \\{{ x }}'\n", None),
-        ("a: '{{ to_upper(name) }}'\nb: '{{ @ }}'\n", None),
-        ("a: b\nc: {{ .Values.c }}\n", 2),
-        ("{{- if .Values.c }}\na: b\n{{- end }}\n", 1),
-        ("a: '{{ request.operation }}'\nb: {{ include \"x\" . | indent 4 }}\n", 2),
-        ("{{/* A comment. */}}\na: b\n", 1),
-        ("a:\n  b: {{ `{{ request.operation }}` }}\n", 2),
-        ("a: {{ $name }}\n", 1),
-    ],
-)
+@from_table("text", "line")
 def test_the_first_helm_code_of_a_text(text: str, line: int | None) -> None:
     assert first_code(text) == line
 

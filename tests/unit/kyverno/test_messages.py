@@ -8,6 +8,7 @@ from chartkit.kyverno.troubleshooting import (
     find_messages,
     known_messages,
 )
+from tests.data import from_table
 
 PAGE = Path(__file__).parents[3] / "docs" / "troubleshooting.md"
 MARK = "<!-- Written from kyverno/messages.yaml: pytest --update-golden. -->\n"
@@ -24,19 +25,7 @@ def test_message_is_found_in_a_longer_text_over_lines(message: KnownMessage) -> 
     assert message in find_messages(f"Warning  FailedCreate  2m\n{lines}\nand more")
 
 
-@pytest.mark.parametrize(
-    ("text", "first"),
-    [
-        ("context deadline exceeded", "policies-too-fast"),
-        ("failed calling webhook … kyverno-svc not found", "kyverno-gone"),
-        ("exists and cannot be imported", "aggregated-roles-left"),
-        ("execution was removed in v1.20; the API remains available", "legacy-policies-write"),
-        ("v1.20 removed execution; kyverno.io/v1 remains available", "legacy-policies-write"),
-        ("not found", None),
-        ("a … b", None),
-        ("…", None),
-    ],
-)
+@from_table("text", "first")
 def test_a_part_of_a_message_finds_it(text: str, first: str | None) -> None:
     found = find_messages(text)
     assert (found[0].id if found else None) == first

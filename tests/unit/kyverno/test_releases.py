@@ -12,6 +12,7 @@ from chartkit.kyverno.known_faults import changes
 from chartkit.kyverno.matrix import matrix
 from chartkit.kyverno.releases import current
 from chartkit.kyverno.versions import parse_release
+from tests.data import from_table
 
 _PACKAGE = Path(chartkit.__file__).parent
 _HISTORY = frozenset({"policy_fields.py"})
@@ -53,19 +54,7 @@ def test_no_other_constant_names_the_current_version() -> None:
     assert {path: lines for path, lines in found.items() if lines} == {}
 
 
-@pytest.mark.parametrize(
-    ("constant", "count"),
-    [
-        ("X = '{kyverno}'", 1),
-        ("X = 'v{kyverno}.7'", 1),
-        ("X = f'Kyverno {kyverno} refuses {{y}}'", 1),
-        ("X = '{chart}'", 1),
-        ("X = Version({major}, {minor})", 1),
-        ("X = 'no effect since Kyverno {kyverno}'", 0),
-        ("X = '{kyverno}0'", 0),
-        ("'Source: Kyverno {kyverno}.'", 0),
-    ],
-)
+@from_table("constant", "count")
 def test_the_search_finds_versions(constant: str, count: int) -> None:
     version = current().version
     source = constant.format(

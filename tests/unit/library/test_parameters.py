@@ -18,6 +18,7 @@ from chartkit.library.policies import FolderPolicy, read_library
 from chartkit.library.profiles import project_schema
 from chartkit.library.rendered import RenderedPolicy, read_templates
 from chartkit.model import Body, Json
+from tests.data import from_table
 from tests.policy_library import library, render
 from tests.unit.project.project_files import POLICY, write_policy
 
@@ -267,20 +268,7 @@ def test_other_resources_may_be_named(tmp_path: Path) -> None:
     assert not extends_to_controllers(_template(tmp_path, text).cel_bodies[0])
 
 
-@pytest.mark.parametrize(
-    ("kind", "spec", "version", "field"),
-    [
-        ("ValidatingPolicy", {"auditAnnotations": []}, "1.14", None),
-        ("NamespacedValidatingPolicy", {}, "1.16", None),
-        ("NamespacedMutatingPolicy", {}, "1.17", None),
-        ("MutatingPolicy", {"evaluation": {"admission": {"enabled": True}}}, "1.15", None),
-        ("MutatingPolicy", {"evaluation": {"mode": "JSON"}}, "1.17", "evaluation.mode"),
-        ("MutatingPolicy", {"targetMatchConditions": []}, "1.19", "targetMatchConditions"),
-        ("GeneratingPolicy", {"evaluation": {"skipBackgroundRequests": True}}, "1.15", None),
-        ("GeneratingPolicy", {"generate": [{"template": {}}]}, "1.19", "generate[].template"),
-        ("ImageValidatingPolicy", {"auditAnnotations": []}, "1.15", "auditAnnotations"),
-    ],
-)
+@from_table("kind", "spec", "version", "field")
 def test_the_version_that_a_policy_needs(
     kind: str, spec: Body, version: str, field: str | None
 ) -> None:

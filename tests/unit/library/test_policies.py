@@ -11,6 +11,7 @@ from chartkit.kyverno.versions import Version
 from chartkit.library.policies import FolderPolicy, read_library, read_policy, upstream_library
 from chartkit.library.profiles import read_profile
 from chartkit.library.templating import placed, render_text, source_mistakes
+from tests.data import from_table
 from tests.unit.project.project_files import write_policy
 
 _OWN = "parameters:\n  minimum: {type: integer, default: 2, description: How many.}\n"
@@ -375,21 +376,7 @@ def test_a_template_that_is_no_yaml_without_its_tags_has_the_place_of_the_file()
     assert str(location.within("/a/0")) == str(location.character("/a/0", 1)) == "p.yaml:1"
 
 
-@pytest.mark.parametrize(
-    "expression",
-    [
-        "- x",
-        "x + 1",
-        "x()",
-        "1 / 0",
-        "x.y.z",
-        "[1][9]",
-        "1 | join(2)",
-        "x is",
-        "x % 3",
-        "x | int + x",
-    ],
-)
+@from_table("expression")
 @pytest.mark.parametrize("root", [None, Path()])
 def test_an_expression_that_makes_no_sense(expression: str, root: Path | None) -> None:
     with pytest.raises(RenderError) as found:

@@ -208,19 +208,7 @@ def test_environments_whose_inputs_are_as_they_were_are_not_checked(
     assert render() == ["dev", "qa"]
 
 
-@pytest.mark.parametrize(
-    ("text", "is_any"),
-    [
-        ("a.b: $5 {x}", False),
-        ('{{ include "a" . }} {{ .Values.a }}', False),
-        ('{{ include "a" . }}.{{ include "b" $ }}.svc', False),
-        ("{{ .Files.Get `a` }}", True),
-        ("{{ toYaml . }}", True),
-        ("{{ range $k, $v := $ }}", True),
-        ("{{ $.Files }}", True),
-        ('{{ include "a" (index . 0) }}', True),
-    ],
-)
+@from_table("text", "is_any")
 def test_values_that_may_read_any_file(text: str, is_any: bool) -> None:
     body = {"a": [{text: 1}]}
     assert any(map(asks_for_all, templates_of(body))) is is_any

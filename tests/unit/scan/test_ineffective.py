@@ -33,19 +33,7 @@ def test_an_unknown_or_removed_kind_is_a_warning(
     assert _of_kind(api_version, kind) == [(message, hint)]
 
 
-@pytest.mark.parametrize(
-    ("api_version", "kind"),
-    [
-        ("example.com/v1", "Deploymnt"),
-        ("snapshot.storage.k8s.io/v1", "VolumeSnapshot"),
-        ("gateway.networking.k8s.io/v1", "HTTPRoute"),
-        ("flowcontrol.apiserver.k8s.io/v1", "FlowSchema"),
-        ("autoscaling/v1", "HorizontalPodAutoscaler"),
-        ("v1", "PersistentVolumeClaim"),
-        ("v1", "Config"),
-        ("v1", "List"),
-    ],
-)
+@from_table("api_version", "kind")
 def test_other_kinds_are_not_named(api_version: str, kind: str) -> None:
     assert not _of_kind(api_version, kind)
 

@@ -27,19 +27,7 @@ def test_a_failed_assertion_is_where_it_stands(tmp_path: Path) -> None:
     assert line[place.column - 1 :] == "policy: require-owner"
 
 
-@pytest.mark.parametrize(
-    ("assertions", "error"),
-    [
-        ("- {policy: p, mesage: x}", "unknown key 'mesage' in chartkit.dev/assert"),
-        ("- {policy: p}", "asserts nothing"),
-        ("- {message: x}", "names no policy"),
-        ("- {policy: p, action: Block}", "there is no action 'Block'"),
-        ("- {policy: p, message: 1}", "'message' in chartkit.dev/assert must be a text"),
-        ("- [x", "must be a list in YAML"),
-        ("- x", "must be a mapping"),
-        ("x: 1", "unknown key 'x'"),
-    ],
-)
+@from_table("assertions", "error")
 def test_what_is_no_assertion(tmp_path: Path, assertions: str, error: str) -> None:
     (case,) = run_tests([write_test(tmp_path, assertions)])
     assert error in case.error

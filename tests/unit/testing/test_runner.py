@@ -51,20 +51,7 @@ def test_a_path_without_tests(tmp_path: Path) -> None:
         list(run_tests([tmp_path / "gone"]))
 
 
-@pytest.mark.parametrize(
-    ("text", "error"),
-    [
-        ("policies: [gone.yaml]\n", "gone.yaml: no such file or folder"),
-        ("resources: [gone.yaml]\n", "gone.yaml: no such file"),
-        ("exceptions: [gone.yaml]\n", "gone.yaml: no such file"),
-        ("variables: gone.yaml\n", "gone.yaml: no such file"),
-        ("userinfo: bad.yaml\n", "bad.yaml: uses a deprecated schema"),
-        ("variables: list.yaml\n", "list.yaml:1: must be a mapping"),
-        ("clusterResources: [spec.yaml]\n", "spec must hold a list of resources"),
-        ("resources: [list.yaml]\n", "is not a Kubernetes object"),
-        ("results: [", "kyverno-test.yaml"),
-    ],
-)
+@from_table("text", "error")
 def test_one_test_that_cannot_run_is_said_in_its_result(
     tmp_path: Path, text: str, error: str
 ) -> None:

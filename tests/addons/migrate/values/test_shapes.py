@@ -10,6 +10,7 @@ from chartkit.errors import InputError
 from chartkit.model import Json, value_at
 from chartkit.values.moved import LAST_OF_TWO, rows
 from tests.addons.migrate.values.values import asked, body, document, migrated
+from tests.data import from_table
 
 WRONG: tuple[Json, ...] = (
     *(None, 1, 1.5, True, "x, y"),
@@ -87,19 +88,7 @@ def test_a_key_that_is_too_long_for_one_line_is_refused() -> None:
         migrated(json.dumps({"replicaCount": 1, "extra": [{"k" * 1100: {"a": 1}}]}))
 
 
-@pytest.mark.parametrize(
-    ("key", "value"),
-    [
-        ("config.webhooks", "hello"),
-        ("config.webhooks", "'[{a: '"),
-        ("config.webhooks", "5"),
-        ("config.webhooks", "['{\"namespaceSelector\": {}}']"),
-        ("config.resourceFilters", "'Event,*,*'"),
-        ("config.resourceFilters", "['[Node,*,*]', 'Event,*,*']"),
-        ("affinity", "some text"),
-        ("generatecontrollerExtraResources", "some text"),
-    ],
-)
+@from_table("key", "value")
 def test_what_cannot_be_read_is_never_called_empty(key: str, value: str) -> None:
     first, _, rest = key.partition(".")
     text = f"{first}: {{{rest}: {value}}}\n" if rest else f"{first}: {value}\n"

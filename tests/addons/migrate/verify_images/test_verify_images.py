@@ -129,19 +129,7 @@ _IMAGES = (
 )
 
 
-@pytest.mark.parametrize(
-    "patterns",
-    [
-        ["*"],
-        ["ghcr.io/acme/*"],
-        ["nginx*"],
-        ["docker.io/nginx:*"],
-        ["*:latest", "ghcr.io/acme/app:1"],
-        ["*@sha256:*"],
-        ["ghcr.io/*/app*", "registry:5000/*"],
-        ["docker.io/acme/a?p:latest"],
-    ],
-)
+@from_table("patterns")
 def test_references_are_completed_as_in_a_cluster_policy(patterns: list[str]) -> None:
     expression = format_expression(cel.call("bool", names(cel.ident("ref"), patterns)))
     program = compile_expression(expression, ENVIRONMENTS["matchimage"])

@@ -15,6 +15,7 @@ from chartkit.network.cluster.source import ReleaseError
 from tests.addons.operate.install.conftest import World
 from tests.api_server import ApiServer
 from tests.api_server_http import Refused, Request
+from tests.data import from_table
 from tests.small_charts import write_project
 
 _PATH = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicybindings/bound"
@@ -100,23 +101,7 @@ def test_a_failed_upgrade_is_compared_with_what_was_deployed(world: World) -> No
     assert "high risk: ClusterPolicy first changed" in plan
 
 
-_CASES: tuple[tuple[Json, Json, bool], ...] = (
-    ({"a": 1}, {"a": 1, "b": 2}, True),
-    ({"a": None, "b": [], "c": {}, "d": False}, {}, True),
-    ({"cpu": "1000m"}, {"cpu": "1"}, True),
-    ({"cpu": "1000m"}, {"cpu": "2"}, False),
-    ({"names": ["a", "b"]}, {"names": ["b", "a"]}, True),
-    ({"names": ["a"]}, {"names": ["a", "b"]}, False),
-    ({"names": ["a", "b"]}, {"names": ["a", "c"]}, False),
-    ({"items": [{"name": "a"}]}, {"items": [{"name": "a", "added": 1}]}, True),
-    ({"items": [{"name": "a"}]}, {"items": [{"name": "b"}]}, False),
-    ({"enabled": True}, {}, False),
-    ({"enabled": True}, {"enabled": False}, False),
-    ({"text": "x"}, {"text": {"x": 1}}, False),
-)
-
-
-@pytest.mark.parametrize(("wanted", "stored", "same"), _CASES)
+@from_table("wanted", "stored", "same")
 def test_fields_are_compared_as_an_api_server_stores_them(
     server: ApiServer, wanted: Json, stored: Json, same: bool
 ) -> None:

@@ -26,7 +26,7 @@ from tests.addons.serve.admission.bodies import (
     review,
 )
 from tests.addons.serve.admission.patching import patched
-from tests.data import beside
+from tests.data import beside, from_table
 
 _TEXTS = beside(__file__)
 CALL = _TEXTS["call"]
@@ -312,20 +312,7 @@ _JUDGE = Judge(Served(policies(TEAM, AUDITED, CEL, LABELS)))
 _SHOWN = _TEXTS["shown"]
 
 
-@pytest.mark.parametrize(
-    ("query", "first", "later"),
-    [
-        ("request.object.spec.priority", "3", "3"),
-        ("request.object.spec.priority > `2`", "true", "null"),
-        ("request.object.spec.priority == `3`", "true", "false"),
-        ("contains([request.object.spec.priority], `3`)", "true", "false"),
-        ("request.object.metadata.name", "web", "web"),
-        ("request.oldObject", "null", "null"),
-        ("request.name", "web", "web"),
-        ("request.kind.kind", "Pod", "Pod"),
-        ("request.dryRun", "true", "true"),
-    ],
-)
+@from_table("query", "first", "later")
 def test_expressions_see_the_whole_request_and_later_rules_int64(
     query: str, first: str, later: str
 ) -> None:

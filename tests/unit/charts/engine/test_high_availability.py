@@ -289,20 +289,7 @@ def test_the_ui_has_a_node_port(version: str) -> None:
     assert found["ui"] == {"enabled": True, "service": {"type": "NodePort"}}
 
 
-_REFUSED = [
-    ('policyReporter: {version: "3.9.1", ui: false, service: NodePort}', "of a UI that is off"),
-    ('policyReporter: {version: "3.9.1", service: Nodeport}', "NodePort"),
-    ('policyReporter: {version: "1.12.6"}', "2.x and 3.x are"),
-    ('policyReporter: {version: "4.0.0"}', "2.x and 3.x are"),
-    ("policyReporter: {version: newest}", "'newest' is not a version"),
-    ("policyReporter: {ui: true}", "version"),
-    ('policyReporter: {version: "3.9.1", ui: false, ingress: {host: a.test}}', "leads to a UI"),
-    ('policyReporter: {version: "3.9.1", ingress: {}}', "host"),
-    ('policyReporter: {version: "3.9.1", password: secret}', "password"),
-]
-
-
-@pytest.mark.parametrize(("text", "message"), _REFUSED)
+@from_table("text", "message")
 def test_policy_reporter_refusals(text: str, message: str) -> None:
     with pytest.raises(InputError) as caught:
         environment(text)

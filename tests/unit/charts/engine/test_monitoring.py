@@ -24,6 +24,7 @@ from chartkit.model import Body, Resource
 from chartkit.project.monitoring import Mode, Monitoring
 from chartkit.project.project import parse_project
 from chartkit.values.lint import ChartValues, Stage, lint
+from tests.data import from_table
 from tests.engine_chart import KUBE_VERSION, objects
 from tests.metrics import METRICS, mistakes, names
 from tests.unit.charts.upstream.vendored_files import chart
@@ -208,20 +209,7 @@ def test_a_chart_without_rules_says_so() -> None:
     ]
 
 
-_REFUSED = [
-    ("monitoring: {mode: nodePort}", "did you mean 'nodeport'?"),
-    ("monitoring: {}", "mode"),
-    ("monitoring: {mode: nodeport, labels: {a: b}}", "'labels' is for prometheus-operator"),
-    ("monitoring: {mode: loadbalancer, nodePort: 30001}", "'nodePort' is for nodeport"),
-    ("monitoring: {mode: prometheus-operator, from: [10.0.0.0/8]}", "is for loadbalancer and node"),
-    ("monitoring: {mode: nodeport, nodePort: 32765}", "32764"),
-    ("monitoring: {mode: nodeport, from: [10.0.0.1/8]}", "'10.0.0.1/8' is not a network"),
-    ("monitoring: {mode: nodeport, from: [everyone]}", "'everyone' is not a network"),
-    ("engine: false, monitoring: {mode: nodeport}", "engine is false"),
-]
-
-
-@pytest.mark.parametrize(("text", "message"), _REFUSED)
+@from_table("text", "message")
 def test_monitoring_refusals(text: str, message: str) -> None:
     shown = refusal(text)
     assert message in shown

@@ -144,21 +144,7 @@ def nested(opening: str, closing: str, depth: int) -> str:
 
 
 @pytest.mark.parametrize("depth", [50, 100, 150, 200, 249])
-@pytest.mark.parametrize(
-    ("opening", "closing"),
-    [
-        ("(", ")"),
-        ("[", "]"),
-        ("{'a': ", "}"),
-        ("-(", ")"),
-        ("dyn(", ")"),
-        ("1 + (", ")"),
-        ("true ? (", ") : 2"),
-        ("optional.of(", ")"),
-        ("[1].map(x, ", ")"),
-        ("cel.bind(x, 1, ", ")"),
-    ],
-)
+@from_table("opening", "closing")
 def test_deep_nesting_has_a_value_or_does_not_compile(
     opening: str, closing: str, depth: int
 ) -> None:

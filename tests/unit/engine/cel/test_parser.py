@@ -7,6 +7,7 @@ from chartkit.engine.cel.declarations import environment
 from chartkit.engine.cel.errors import CelCompileError
 from chartkit.engine.cel.parser import entry, parser
 from chartkit.engine.cel.parser.entry import parse
+from tests.data import from_table
 from tests.unit.engine.cel.outlines import outline
 
 PLAIN = environment("plain", ())
@@ -73,20 +74,7 @@ def failure(source: str) -> str:
     return str(raised.value)
 
 
-@pytest.mark.parametrize(
-    ("source", "message", "column"),
-    [
-        ("if + 1", "reserved identifier: if", 1),
-        ("1 + .while", "reserved identifier: while", 5),
-        ("import('x')", "reserved identifier: import", 1),
-        ("9223372036854775808", "invalid int literal", 1),
-        ("1 - -9223372036854775809", "invalid int literal", 5),
-        ("18446744073709551616u", "invalid uint literal", 1),
-        ("a + 1e309", "invalid double literal", 5),
-        (r"'\ud800'", "invalid unicode code point", 1),
-        (r"b'\u0041'", "unable to unescape string", 1),
-    ],
-)
+@from_table("source", "message", "column")
 def test_parser_complaint(source: str, message: str, column: int) -> None:
     dots = "." * (column - 1)
     assert failure(source) == f"ERROR: <input>:1:{column}: {message}\n | {source}\n | {dots}^"

@@ -31,19 +31,7 @@ from tests.data import from_table, tables
 _TABLES = tables(__file__)
 
 
-@pytest.mark.parametrize(
-    ("text", "printed"),
-    [
-        ("2024-05-06T07:08:09Z", "2024-05-06T07:08:09Z"),
-        ("2024-05-06T07:08:09.500Z", "2024-05-06T07:08:09.5Z"),
-        ("2024-05-06T07:08:09.1234567891Z", "2024-05-06T07:08:09.123456789Z"),
-        ("2024-05-06T07:08:09+02:00", "2024-05-06T07:08:09+02:00"),
-        ("2024-05-06T07:08:09.25-00:30", "2024-05-06T07:08:09.25-00:30"),
-        ("2024-05-06T07:08:09+00:00", "2024-05-06T07:08:09Z"),
-        ("0001-01-01T00:00:00Z", "0001-01-01T00:00:00Z"),
-        ("9999-12-31T23:59:59.999999999Z", "9999-12-31T23:59:59.999999999Z"),
-    ],
-)
+@from_table("text", "printed")
 def test_a_timestamp_prints_as_it_was_written(text: str, printed: str) -> None:
     assert str(timestamp_of_text(text)) == printed
 
@@ -98,19 +86,7 @@ def test_equality_and_order_do_not_see_the_offset() -> None:
     assert not Timestamp(0, 60) < Timestamp(0)
 
 
-@pytest.mark.parametrize(
-    ("zone", "offset"),
-    [
-        ("UTC", 0),
-        ("", 0),
-        ("Europe/Berlin", 7200),
-        ("America/St_Johns", -9000),
-        ("+05:30", 19800),
-        ("-03:30", -12600),
-        ("02:00", 7200),
-        ("+99:99", 362_340),
-    ],
-)
+@from_table("zone", "offset")
 def test_times_zones(zone: str, offset: int) -> None:
     assert in_zone(timestamp_of_text("2024-07-01T12:00:00Z"), zone).offset == offset
 

@@ -72,20 +72,7 @@ def test_an_empty_selector_and_namespaces_are_kept() -> None:
     assert form.spec["matchConstraints"]["namespaceSelector"] == selector
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("object.spec.x", "object.spec.template.spec.x"),
-        ("oldObject.metadata.name", "oldObject.spec.template.metadata.name"),
-        ("object.metadata.namespace", "object.metadata.namespace"),
-        ("object.metadata.namespace.size()", "object.metadata.namespace.size()"),
-        ("object.metadata.namespaced", "object.spec.template.metadata.namespaced"),
-        ("myobject.specs", "myobject.spec.template.specs"),
-        ("object['spec']", "object['spec']"),
-        ("object.metadata.?namespace", "object.spec.template.metadata.?namespace"),
-        ("'in a text object.spec'", "'in a text object.spec.template.spec'"),
-    ],
-)
+@from_table("text", "expected")
 def test_autogen_texts(text: str, expected: str) -> None:
     assert rewriter(TEMPLATE)(text) == expected
 

@@ -20,6 +20,7 @@ from chartkit.engine.ports.world import World
 from chartkit.engine.request import Operation, Request
 from chartkit.errors import CompileError
 from chartkit.model import Body, Location, Resource
+from tests.data import from_table
 from tests.unit.engine.cel_policies.policies import (
     about,
     conditions,
@@ -421,19 +422,7 @@ def test_copies_that_explode_are_stopped(name: str) -> None:
         _patched(", ".join(copies))
 
 
-@pytest.mark.parametrize(
-    ("selection", "said"),
-    [
-        (".x", "unsupported indexer: x"),
-        ("['o' + 'x']", "unsupported indexer: ox"),
-        ("[1]", "unsupported indexer: %!s(types.Int=1)"),
-        ("[1u]", "unsupported indexer: %!s(types.Uint=1)"),
-        ("[1.5]", "unsupported indexer: %!s(types.Double=1.5)"),
-        ("[true]", "unsupported indexer: %!s(types.Bool=true)"),
-        (".?x", "unsupported field: x"),
-        ("[?1]", "unsupported field: %!s(types.Int=1)"),
-    ],
-)
+@from_table("selection", "said")
 def test_a_field_that_no_operation_has(selection: str, said: str) -> None:
     expression = f"dyn(JSONPatch{{op: 'remove', path: '/a'}}){selection}"
     with pytest.raises(CelError) as failed:

@@ -322,20 +322,7 @@ def test_cel_policies_page_example(text: str, expected: str) -> None:
     assert list(shown(text)) == expected.splitlines()
 
 
-@pytest.mark.parametrize(
-    ("expression", "alone"),
-    [
-        ("object.spec.containers.map(c, c.image)", True),
-        ("request.operation + string(namespaceObject == null)", True),
-        ("exceptions.allowedValues", False),
-        ("[1].all(exceptions, exceptions > 0)", False),
-        ("[1].all(exceptions, true) && exceptions.allowedValues == []", False),
-        ("[1].all(other, other > 0)", True),
-        ("random()", False),
-        ("time.now() > timestamp(0)", False),
-        ("resource.Get('v1', 'pods', 'a', 'b')", False),
-    ],
-)
+@from_table("expression", "alone")
 def test_what_depends_on_the_request_alone(expression: str, alone: bool) -> None:
     assert sees_the_request_alone(compile_expression(expression, ENVIRONMENTS["vpol"])) is alone
 

@@ -7,6 +7,7 @@ import pytest
 from chartkit.engine.cleanup.policy import LABEL, deletion_time
 from chartkit.errors import InputError
 from chartkit.model import Body, Resource
+from tests.data import from_table
 
 NOW = datetime(2030, 1, 1, tzinfo=UTC)
 
@@ -16,25 +17,11 @@ def _labelled(text: object, **metadata: object) -> Resource:
     return Resource(body)
 
 
-@pytest.mark.parametrize(
-    ("text", "life"),
-    [
-        ("2h", timedelta(hours=2)),
-        ("1h30m", timedelta(minutes=90)),
-        ("90s", timedelta(seconds=90)),
-        ("250ms", timedelta(milliseconds=250)),
-        ("7d", timedelta(days=7)),
-        ("2w", timedelta(weeks=2)),
-        ("1d12h", timedelta(days=1, hours=12)),
-        ("3days", timedelta(days=3)),
-        ("1week", timedelta(weeks=1)),
-        ("5minutes", timedelta(minutes=5)),
-    ],
-)
-def test_durations_count_from_creation(text: str, life: timedelta) -> None:
-    assert deletion_time(_labelled(text), NOW) == NOW + life
+@from_table("text", "life")
+def test_durations_count_from_creation(text: str, life: dict[str, float]) -> None:
+    assert deletion_time(_labelled(text), NOW) == NOW + timedelta(**life)
     made = _labelled(text, creationTimestamp="2029-06-01T00:00:00Z")
-    assert deletion_time(made, NOW) == datetime(2029, 6, 1, tzinfo=UTC) + life
+    assert deletion_time(made, NOW) == datetime(2029, 6, 1, tzinfo=UTC) + timedelta(**life)
 
 
 @pytest.mark.parametrize(

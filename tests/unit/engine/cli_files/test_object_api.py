@@ -24,19 +24,7 @@ API = ObjectApi(
 )
 
 
-@pytest.mark.parametrize(
-    ("path", "names"),
-    [
-        ("/api/v1/pods", ["c", "a", "b"]),
-        ("api/v1/pods", ["c", "a", "b"]),
-        ("/api/v1/namespaces/shop/pods", ["a", "b"]),
-        ("/api/v1/namespaces", ["shop"]),
-        ("/apis/apps/v1/deployments", ["a"]),
-        ("/apis/networking.k8s.io/v1/namespaces/shop/ingresses", ["i"]),
-        ("/api/v1/namespaces/gone/pods", []),
-        ("/apis/apps/v1/gone", []),
-    ],
-)
+@from_table("path", "names")
 def test_object_api_lists(path: str, names: list[str]) -> None:
     found = API.answer("GET", path)
     assert [item["metadata"]["name"] for item in found["items"]] == names

@@ -1,7 +1,5 @@
 from typing import Any
 
-import pytest
-
 from chartkit.engine.cluster_policy.match import Facts, always, bind_exception, bind_match
 from chartkit.engine.cluster_policy.policy import read_match
 from chartkit.engine.kubernetes.kinds import GroupVersionKind, kind_of
@@ -31,20 +29,7 @@ def _pod(**resources: Any) -> Body:
     return {"any": [{"resources": {"kinds": ["Pod"], **resources}}]}
 
 
-@pytest.mark.parametrize(
-    ("selector", "fits"),
-    [
-        ("Pod", True),
-        ("P*", True),
-        ("*", True),
-        ("v1/Pod", True),
-        ("*/v1/Pod", False),
-        ("v2/Pod", False),
-        ("Pod/*", True),
-        ("Pod/exec", False),
-        ("pod", False),
-    ],
-)
+@from_table("selector", "fits")
 def test_cluster_policy_match_kinds(selector: str, fits: bool) -> None:
     assert _matches({"any": [{"resources": {"kinds": [selector]}}]}) is fits
 
@@ -119,21 +104,7 @@ def test_a_namespaced_policy_keeps_to_its_namespace() -> None:
 ALICE = User("alice", groups=("dev",), roles=("default:editor",), cluster_roles=("view",))
 
 
-@pytest.mark.parametrize(
-    ("block", "fits"),
-    [
-        ({"roles": ["default:editor"]}, True),
-        ({"roles": ["default:*"]}, False),
-        ({"clusterRoles": ["view", "admin"]}, True),
-        ({"clusterRoles": []}, True),
-        ({"subjects": [{"kind": "User", "name": "ali*"}]}, True),
-        ({"subjects": [{"kind": "Group", "name": "dev"}]}, True),
-        ({"subjects": [{"kind": "Group", "name": "ops"}]}, False),
-        ({"subjects": [{"kind": "ServiceAccount", "name": "bot", "namespace": "ci"}]}, False),
-        ({"subjects": [{"kind": "Robot", "name": "*"}]}, False),
-        ({"roles": ["default:editor"], "clusterRoles": ["admin"]}, False),
-    ],
-)
+@from_table("block", "fits")
 def test_cluster_policy_match_users(block: Body, fits: bool) -> None:
     match = {"any": [{"resources": {"kinds": ["Pod"]}, **block}]}
     assert _matches(match, user=ALICE) is fits

@@ -177,20 +177,7 @@ def test_functions_clock() -> None:
         assert searched("time_since('', '2023-11-14T22:13:00Z', '')") == "20s"
 
 
-@pytest.mark.parametrize(
-    "pattern",
-    [
-        "[0-9a-f]{8}-[0-9]{2}",
-        "(foo|bar)+",
-        "a?b*c{2,3}",
-        "[^a-z]",
-        "[[:alpha:]_.-]{4}",
-        "[]x-]",
-        "\\x41\\.\\n",
-        "x{2}{3}",
-        "^.$",
-    ],
-)
+@from_table("pattern")
 def test_random_text_matches_its_pattern(pattern: str) -> None:
     plain = pattern.replace("[[:alpha:]", "[A-Za-z")
     for seed in range(20):

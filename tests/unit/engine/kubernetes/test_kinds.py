@@ -23,6 +23,7 @@ from chartkit.engine.kubernetes.selectors import (
 )
 from chartkit.model import Json, Resource
 from chartkit.schemas.compact import parse_type
+from tests.data import from_table
 
 
 def test_api_version_parts() -> None:
@@ -71,21 +72,7 @@ def _problems(schema: Any, value: Json) -> list[Problem]:
     return list(find_problems(parse_type(schema, "t"), value))
 
 
-@pytest.mark.parametrize(
-    ("schema", "value", "problem"),
-    [
-        ("string", 1, 'must be of type string: "integer"'),
-        ("enum a", "b", 'Unsupported value: "b": supported values: "a"'),
-        ("string ..2", "abc", "Too long: may not be more than 2 bytes"),
-        ("bool", "true", 'must be of type boolean: "string"'),
-        ("int", True, 'must be of type integer: "boolean"'),
-        ("int 1..", 0, "should be greater than or equal to 1"),
-        ("list string", {}, 'must be of type array: "object"'),
-        ("map string", [], 'must be of type object: "array"'),
-        ({}, 1.5, 'must be of type object: "number"'),
-        ("string", None, 'must be of type string: "null"'),
-    ],
-)
+@from_table("schema", "value", "problem")
 def test_wrong_values(schema: Any, value: Json, problem: str) -> None:
     assert list(find_problems(parse_type(schema, "t"), value, ("x",))) == [(("x",), problem)]
 

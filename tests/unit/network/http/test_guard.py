@@ -78,21 +78,7 @@ def dialled(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 @pytest.mark.parametrize("user", USERS)
-@pytest.mark.parametrize(
-    "answers",
-    [
-        ["169.254.169.254"],
-        [_OUTSIDE, "169.254.169.254"],
-        ["169.254.1.1", _OUTSIDE],
-        ["::a9fe:a9fe"],
-        ["64:ff9b:1::a9fe:a9fe"],
-        ["2001:0:a9fe:a9fe::"],
-        ["2001::5601:5601"],
-        ["fe80::1%eth0"],
-        ["100.100.100.200"],
-        ["0.0.0.0"],
-    ],
-)
+@from_table("answers")
 def test_guard_names_that_lead_to_forbidden_addresses(
     user: Refusal, answers: Sequence[str], resolve: Resolve, dialled: list[str]
 ) -> None:

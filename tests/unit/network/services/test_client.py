@@ -193,20 +193,7 @@ def test_headers_that_are_none(service: Service) -> None:
     assert service.asked == []
 
 
-@pytest.mark.parametrize(
-    "url",
-    [
-        "http://169.254.169.254/latest/meta-data",
-        "http://[fe80::1]/",
-        "http://2852039166/",
-        "http://0xa9fea9fe/",
-        "http://localhost:8080/",
-        "http://prices.shop.svc:8080/",
-        "http://prices.shop.svc@evil.example/",
-        "http://prices.shop.svc\\@evil.example/",
-        "http://evil.example#@prices.shop.svc/",
-    ],
-)
+@from_table("url")
 def test_who_is_not_named_is_not_asked(url: str) -> None:
     def resolver(host: str, _port: int) -> Sequence[str]:
         raise AssertionError(host)

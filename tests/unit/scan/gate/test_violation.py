@@ -10,6 +10,7 @@ from chartkit.scan.gate.violation import (
     object_name,
     violations_of,
 )
+from tests.data import from_table
 
 POD = {
     "apiVersion": "v1",
@@ -22,19 +23,7 @@ POD = {
 }
 
 
-@pytest.mark.parametrize(
-    ("pointer", "path"),
-    [
-        ("/spec/containers/0/image", "spec.containers[name=app].image"),
-        ("/spec/containers/1", "spec.containers[1]"),
-        ("/spec/containers/3", "spec.containers[3]"),
-        ("/spec/containers/9/image", "spec.containers[9].image"),
-        ("/spec/volumes/0/emptyDir", "spec.volumes[0].emptyDir"),
-        ("/metadata/annotations/example.com~1a", "metadata.annotations[example.com/a]"),
-        ("/spec/hostNetwork", "spec.hostNetwork"),
-        ("", ""),
-    ],
-)
+@from_table("pointer", "path")
 def test_items_of_lists_have_their_names(pointer: str, path: str) -> None:
     assert field_path(POD, pointer) == path
 

@@ -10,6 +10,7 @@ from chartkit.scan.gitops.declared import configs_of, read_helm_release
 from chartkit.scan.gitops.model import Repository, filled
 from chartkit.scan.gitops.releases import values_documents
 from chartkit.values.lint.files import check_documents
+from tests.data import from_table
 
 RELEASE = """\
 apiVersion: helm.toolkit.fluxcd.io/v2
@@ -25,20 +26,7 @@ spec:
 """
 
 
-@pytest.mark.parametrize(
-    ("text", "wanted"),
-    [
-        ("${a:=3}", 3),
-        ("${a:-true}", True),
-        ("${a=x}-${b-y}", "x-y"),
-        ("${a:=}", None),
-        ("${a:=${b:=4}}", 4),
-        ("$${a}", "${a}"),
-        ("${{ a }}", "${{ a }}"),
-        ("$a", "$a"),
-        ("one\n${a:=2}", "one\n2"),
-    ],
-)
+@from_table("text", "wanted")
 def test_defaults(text: str, wanted: Json) -> None:
     unknown: list[FieldPath] = []
     assert filled({"x": [text]}, unknown) == {"x": [wanted]}

@@ -4,6 +4,7 @@ import pytest
 
 from chartkit.addons.migrate.proof.leaves.leaf import around, matching, of_pattern
 from chartkit.model import Json
+from tests.data import from_table
 
 
 @pytest.mark.parametrize(
@@ -22,19 +23,7 @@ def test_values_around_a_literal(literal: Json, expected: list[Json]) -> None:
     assert [one for one in expected if one not in found] == []
 
 
-@pytest.mark.parametrize(
-    ("pattern", "met", "missed"),
-    [
-        (">=2", [2, 3], [1]),
-        ("!*:latest", ["unlike"], ["x:latest"]),
-        ("a | b", ["a", "b"], ["A", "bx"]),
-        ("1-5", [1, 5, 4, 2], [0, 6]),
-        ("?*", ["ax"], [""]),
-        ("<=100Mi", ["100Mi", "99Mi"], ["101Mi", "100Gi"]),
-        (False, [False], [True]),
-        ("true", [True, "true"], ["TRUE"]),
-    ],
-)
+@from_table("pattern", "met", "missed")
 def test_values_around_a_pattern_by_what_it_takes(
     pattern: Json, met: list[Json], missed: list[Json]
 ) -> None:

@@ -21,6 +21,7 @@ from chartkit.engine.cel.interpreter.program import generate
 from chartkit.engine.cel.interpreter.runtime import NAMES
 from chartkit.engine.cel.types import DYN
 from chartkit.engine.cel_policies.scope import PolicyScope, Variables
+from tests.data import from_table
 from tests.unit.engine.cel.program.generated_code import generated_code
 
 ENVIRONMENT = ENVIRONMENTS["vpol"]
@@ -42,20 +43,7 @@ def body(source: str) -> str:
     return generated_code(program(source)).partition("return ")[2].strip()
 
 
-@pytest.mark.parametrize(
-    ("source", "code"),
-    [
-        ("object.spec.replicas", "v[k0][k1][k2]"),
-        ("object.a == 'x'", "(v[k0][k1] == k2)"),
-        ("object.a == true && !(object.b != null)", "((v[k0][k1] is True) and (not (not (v"),
-        ("object.a.b in ['x', 'y']", "(v[k0][k1][k2] in k3)"),
-        ("has(object.a.b)", "_has(v[k0][k1], k2)"),
-        ("object.a.all(c, c.b == 'x')", "_all((a1[k2] == k3) for a1 in _items(v[k0][k1], m, "),
-        ("object.?a.?b.orValue('x') == 'y'", "(_path_or(v[k0], k2, k1) == k3)"),
-        ("object.a.startsWith('x')", "v[k0][k1].startswith(k2)"),
-        ("object.a.size() > 1", "(_len(v[k0][k1]) > k2)"),
-    ],
-)
+@from_table("source", "code")
 def test_codegen_code(source: str, code: str) -> None:
     assert body(source).startswith(code)
 

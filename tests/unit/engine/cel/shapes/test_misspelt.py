@@ -25,19 +25,7 @@ def test_misspelt_fields(expression: str, field: str, hint: str | None) -> None:
     assert diagnostic.hint == hint
 
 
-@pytest.mark.parametrize(
-    "expression",
-    [
-        "object.spec.replicas > 1 && object.metadata.labels['a'] == 'b'",
-        "object.metadata.annotations.anything == 'x'",
-        "object.spec.template.spec.containers[0].resources.limits.cpu == '1'",
-        "anything.goes",
-        "object.spec.replicas + 'text'",
-        "object.spec.replicas == null",
-        "object.spec.template.spec.volumes.map(v, v.filter(k, k != 'name'))",
-        "object.spec.template.spec.containers + object.spec.template.spec.ephemeralContainers",
-    ],
-)
+@from_table("expression")
 def test_what_is_no_misspelling(expression: str) -> None:
     assert _found(expression, DEPLOYMENT) == ()
 

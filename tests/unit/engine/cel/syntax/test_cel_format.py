@@ -26,20 +26,7 @@ def test_one_line(source: str, text: str) -> None:
     assert before == after
 
 
-@pytest.mark.parametrize(
-    ("source", "text"),
-    [
-        ('"a"', "'a'"),
-        (r"'it\'s'", '"it\'s"'),
-        (r"""'it\'s "so"'""", r"""'it\'s "so"'"""),
-        (r"'^\\d+$'", r"r'^\d+$'"),
-        (r"'\\d\''", '''r"\\d'"'''),
-        (r"'\\d\n'", r"'\\d\n'"),
-        ('"""a\n\tb"""', r"'a\n\tb'"),
-        (r"'\u200b\x01\U000e0001é'", r"'\u200b\x01\U000e0001é'"),
-        (r"b'a\xff\''", r'''b"a\xff'"'''),
-    ],
-)
+@from_table("source", "text")
 def test_literals_have_the_quotes_that_need_fewer_escapes(source: str, text: str) -> None:
     assert _formatted(source) == text
 

@@ -63,21 +63,7 @@ def _load(body: Body, *, world: World = WORLD, namespace: str = "") -> Json:
     return _context({"name": "x", **body}, world=world, namespace=namespace).query_text("x")
 
 
-@pytest.mark.parametrize(
-    ("variable", "expected"),
-    [
-        ({"value": 5}, 5),
-        ({"value": ["{{ request.object.s }}"]}, ["abc"]),
-        ({"value": "{{ request.object.i }}"}, 5),
-        ({"jmesPath": "request.object.s"}, "abc"),
-        ({"jmesPath": "'{{ request.object.s }}'"}, "abc"),
-        ({"jmesPath": "request.object.zz", "default": "d"}, "d"),
-        ({"jmesPath": "request.object.n", "default": 0}, 0),
-        ({"jmesPath": "to_upper(`1`)", "default": {"a": "{{ request.object.s }}"}}, {"a": "abc"}),
-        ({"value": {"a": [1, 2]}, "jmesPath": "a[1]"}, 2),
-        ({"value": {"a": 1}, "jmesPath": "b", "default": "d"}, "d"),
-    ],
-)
+@from_table("variable", "expected")
 def test_entries_variable(variable: Body, expected: Json) -> None:
     assert _load({"variable": variable}) == expected
 
@@ -166,19 +152,7 @@ def test_unused_entries_are_not_loaded() -> None:
     assert context.query_text("request.object.s") == "abc"
 
 
-@pytest.mark.parametrize(
-    ("name", "query", "names"),
-    [
-        ("x", "x.y", True),
-        ("x", "f(x)", True),
-        ("x", "y.x", False),
-        ("x", "xy", False),
-        ("x", "'x'", True),
-        ("my-var", '"my-var"', True),
-        ("x.y", "x.y", True),
-        ("x.y", "xzy", True),
-    ],
-)
+@from_table("name", "query", "names")
 def test_which_queries_name_an_entry(name: str, query: str, names: bool) -> None:
     context = _context({"name": name, "variable": {"value": "v"}})
     (slot,) = context._slots

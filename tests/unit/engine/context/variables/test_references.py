@@ -13,20 +13,7 @@ from chartkit.model import Json
 from tests.data import from_table
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("$(./../b)", "two"),
-        ("$(/c/d)", "deep"),
-        ("<$(/c/d)", "<deep"),
-        ("$(<=./../b)", "<=two"),
-        ("$(>/n)", ">5"),
-        ("$(!/f)", "!1.500000"),
-        ("$(/c/e)", "anchored"),
-        ("\\$(x)", "$(x)"),
-        ("a $(", "a $("),
-    ],
-)
+@from_table("text", "expected")
 def test_references_resolved(text: str, expected: str) -> None:
     document = {"a": text, "b": "two", "c": {"d": "deep", "=(e)": "anchored"}, "n": 5, "f": 1.5}
     assert resolve_references(document)["a"] == expected

@@ -25,21 +25,7 @@ def test_constants_come_back_themselves(value: Json) -> None:
     assert template.resolve(Context({})) is value
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("{{ request.object.s }}", "abc"),
-        ("{{request.object.i}}", 5),
-        ("{{\nrequest.object.l\n}}", ["a", 1]),
-        ("{{ request.object.n }}", None),
-        ("{{ request.object.tpl }}", "{{ request.object.s }}"),
-        ("{{ request.object.esc }}", "\\{{ x }}"),
-        ("{{- request.object.tpl }}", "{{ request.object.s }}"),
-        ("{{ request.object.{{ request.object.key }} }}", "abc"),
-        ("{{ request.object.{x: s} }}", {"x": "abc"}),
-        ("{{ request.object.m }}", {"a": "<x>", "t": "abc"}),
-    ],
-)
+@from_table("text", "expected")
 def test_whole_variable_keeps_its_type(text: str, expected: Json) -> None:
     assert _resolve(text) == expected
 

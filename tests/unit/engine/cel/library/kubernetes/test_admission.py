@@ -4,22 +4,10 @@ import pytest
 
 from chartkit.engine.cel import CelCompileError, CelError, compile_expression
 from chartkit.engine.cel.environments import ENVIRONMENTS
+from tests.data import from_table
 
 
-@pytest.mark.parametrize(
-    ("expression", "output"),
-    [
-        ("request.operation", "string"),
-        ("request.dryRun", "bool"),
-        ("request.options.anything", "dyn"),
-        ("request.userInfo.extra", "map(string, list(string))"),
-        ("request.requestKind", "kubernetes.GroupVersionKind"),
-        ("namespaceObject.metadata.labels", "map(string, string)"),
-        ("namespaceObject.metadata.creationTimestamp", "google.protobuf.Timestamp"),
-        ("namespaceObject.status.conditions[0].reason", "string"),
-        ("namespaceObject.metadata.UID", "string"),
-    ],
-)
+@from_table("expression", "output")
 def test_admission_fields(expression: str, output: str) -> None:
     assert str(compile_expression(expression, ENVIRONMENTS["k8s"]).output_type) == output
 

@@ -9,6 +9,7 @@ from chartkit.engine.cel.library.kubernetes.authz import (
     Authorizer,
     Decision,
 )
+from tests.data import from_table
 from tests.unit.engine.cel.library.kubernetes.expressions import comes_to
 
 
@@ -39,21 +40,7 @@ def test_authz_what_is_asked(expression: str, access: Access) -> None:
     assert asked[0] == access
 
 
-@pytest.mark.parametrize(
-    ("expression", "expected"),
-    [
-        ("a.path(' ')", "error: path must not be empty"),
-        ("a.group('').resource('')", "error: resource must not be empty"),
-        ("a.serviceAccount('A', 'sa')", "error: Invalid service account namespace"),
-        ("a.serviceAccount('a', 'SA')", "error: Invalid service account name"),
-        ("a == a", "error: no such overload"),
-        ("a != a", "true"),
-        ("a.path('/').check('get').allowed()", "false"),
-        ("a.path('/').check('get').errored()", "true"),
-        ("a.path('/').check('get').error()", '"gone"'),
-        ("dyn(1).allowed()", "error: no such overload"),
-    ],
-)
+@from_table("expression", "expected")
 def test_authz_answers(expression: str, expected: str) -> None:
     authorizer = Authorizer("alice", lambda _question: Decision(False, error="gone"))
     assert comes_to(expression, a=authorizer).startswith(expected)

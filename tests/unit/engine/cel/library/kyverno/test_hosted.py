@@ -9,6 +9,7 @@ from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.host import Host
 from chartkit.go.strconv import Int64
 from chartkit.model import Body, Json
+from tests.data import from_table
 from tests.unit.engine.cel.library.kyverno.evaluation import value
 
 
@@ -65,21 +66,7 @@ def test_a_policy_of_a_namespace_asks_in_its_own() -> None:
     assert host.questions == [("v1", "pods", "own", "x"), ("own", [{"kind": "X"}])]
 
 
-@pytest.mark.parametrize(
-    ("written", "sent"),
-    [
-        ("1", 1.0),
-        ("9007199254740992", "9007199254740992"),
-        ("1u", 1.0),
-        ("b'abc'", "YWJj"),
-        ("duration('-1ms')", "-0.001s"),
-        ("timestamp('2024-01-01T00:00:00.5+02:00')", "2024-01-01T00:00:00.5+02:00"),
-        ("double('NaN')", "NaN"),
-        ("optional.of([1])", [1.0]),
-        ("dyn(parseServiceAccount('system:serviceaccount:a:b'))", {"Name": "b", "Namespace": "a"}),
-        ("null", None),
-    ],
-)
+@from_table("written", "sent")
 def test_data_is_sent_as_protobuf_has_json(written: str, sent: Json) -> None:
     assert value(f"resource.post('v1', 'x', 'd', {{'a': dyn({written})}}).a", _Asked()) == sent
     host = _Asked()

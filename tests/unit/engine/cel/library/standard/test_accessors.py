@@ -4,26 +4,13 @@ import pytest
 
 from chartkit.engine.cel.library.standard import LIBRARY
 from chartkit.engine.cel.times import duration_of_text, timestamp_of_text
+from tests.data import from_table
 from tests.unit.engine.cel.library.calls import answer
 
 _LEAP_DAY = "2024-02-29T23:45:59.987654321-02:00"
 
 
-@pytest.mark.parametrize(
-    ("id", "expected"),
-    [
-        ("timestamp_to_year", 2024),
-        ("timestamp_to_month", 2),
-        ("timestamp_to_day_of_month", 0),
-        ("timestamp_to_day_of_month_1_based", 1),
-        ("timestamp_to_day_of_year", 60),
-        ("timestamp_to_day_of_week", 5),
-        ("timestamp_to_hours", 1),
-        ("timestamp_to_minutes", 45),
-        ("timestamp_to_seconds", 59),
-        ("timestamp_to_milliseconds", 987),
-    ],
-)
+@from_table("id", "expected")
 def test_parts_are_in_utc_whatever_the_offset(id: str, expected: int) -> None:
     assert answer(LIBRARY, id, (timestamp_of_text(_LEAP_DAY),)) == ("int", expected)
 

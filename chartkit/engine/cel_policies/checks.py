@@ -111,7 +111,6 @@ _DOING: Final = {
     CelKind.VALIDATING: "validations",
     CelKind.IMAGE_VALIDATING: "validations",
     CelKind.MUTATING: "mutations",
-    CelKind.GENERATING: "generate",
 }
 
 

@@ -17,12 +17,14 @@ from chartkit.engine.cel_policies.expressions import ExpressionCompiler, holds
 from chartkit.engine.cel_policies.policy import CelPolicy, NamedExpression, named_expressions
 from chartkit.engine.jmespath.nodes import current_time
 from chartkit.engine.kubernetes.definitions import (
+    SCHEMA_RULE,
     WARNING_RULE,
     check_schema,
     check_served,
     definition_check,
 )
 from chartkit.engine.kubernetes.kinds import VERSIONS, CelKind
+from chartkit.errors import CompileError
 from chartkit.model import Body, Diagnostic, Json, Location, Resource, RuleResult, Severity, Status
 
 KINDS: Final = ("PolicyException",)
@@ -71,6 +73,11 @@ def read_cel_exception(resource: Resource) -> CelException:
     check_served(resource, VERSIONS, KINDS)
     check_schema(definition_check("CELPolicyException"), resource)
     spec: Body = resource.body["spec"]
+    expires = _time(spec.get("expiresAt"))
+    if spec.get("expiresAt") and expires is None:
+        text = f'spec.expiresAt: must be of type date-time: "{spec["expiresAt"]}"'
+        location = resource.location.within("/spec/expiresAt")
+        raise CompileError([Diagnostic(SCHEMA_RULE, Severity.ERROR, text, location)])
     labels: Body = resource.body["metadata"].get("labels") or {}
     priority = labels.get(PRIORITY, "")
     return CelException(
@@ -82,7 +89,7 @@ def read_cel_exception(resource: Resource) -> CelException:
         values=tuple(spec.get("allowedValues") or ()),
         passes=spec.get("reportResult") == "pass",
         priority=int(priority) if _PRIORITY.fullmatch(priority) else 0,
-        expires=_time(spec.get("expiresAt")),
+        expires=expires,
         location=resource.location,
     )
 

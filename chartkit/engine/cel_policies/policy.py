@@ -160,7 +160,8 @@ def read_cel_policy(resource: Resource) -> CelPolicy:
         check_served(resource, ADMISSION_VERSIONS, tuple(ADMISSION))
     check_schema(definition_check(str(kind)), resource)
     body = resource.body
-    mode = (resource.body["spec"].get("evaluation") or {}).get("mode")
+    spec: Body = body["spec"]
+    mode = (spec.get("evaluation") or {}).get("mode")
     if mode in UNEVALUATED_MODES:
         location = resource.location.within("/spec/evaluation/mode")
         message = f"spec.evaluation.mode: {mode} is not evaluated"
@@ -176,13 +177,16 @@ def read_cel_policy(resource: Resource) -> CelPolicy:
         resource=resource,
         annotations=body["metadata"].get("annotations") or {},
     )
-    policy = with_spec(policy, body["spec"])
+    policy = with_spec(policy, spec)
     # The definitions key these lists by name, so a server refuses a name that stands twice.
     problems = [
         *_doubles("variables", [expression.name for expression in policy.variables]),
         *_doubles("matchConditions", [expression.name for expression in policy.conditions]),
         *_doubles("validationActions", policy.actions),
+        *_doubles("conditions", [one.name for one in named_expressions(spec.get("conditions"))]),
     ]
+    if spec.get("generate") == []:
+        problems.append("spec.generate: should have at least 1 items")
     if problems:
         where = policy.resource.location
         raise CompileError(

@@ -195,6 +195,9 @@ def read_cleanup_policy(resource: Resource) -> CleanupPolicy:
                 for user in ("roles", "clusterRoles", "subjects")
                 if part.get(user)
             )
+            if namespaced and (part.get("resources") or {}).get("namespaces"):
+                text = "Filtering namespaces not allowed in namespaced policies"
+                faults.append(f"spec.{name}: {text}")
     wanted, unwanted = spec["match"].get("any") or (), (spec.get("exclude") or {}).get("any") or ()
     if any(value in unwanted for value in wanted):
         faults.append("spec: CleanupPolicy is matching an empty set")

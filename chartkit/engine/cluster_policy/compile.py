@@ -119,6 +119,10 @@ class CompiledPolicy:
         problems = () if self.webhook is None else self.webhook.problems
         own = [*webhook_refusals(self.policy, self.cluster_wide, problems, POLICY_RULE)]
         own += policy_warnings(self.policy)
+        if self.exceptions:
+            from chartkit.engine.cluster_policy.exceptions import refused_exceptions
+
+            own += refused_exceptions(self.exceptions, self.policy.key)
         own += unmatched(self.policy, self.cluster_wide)
         if any(rule.generate is not None for rule in self.policy.rules):
             from chartkit.engine.cluster_policy.generate import unmatched_in_background

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
@@ -10,11 +10,16 @@ from chartkit.engine.cluster_policy.conditions import Conditions, compile_condit
 from chartkit.engine.cluster_policy.match import Facts, Predicate, bind_exception
 from chartkit.engine.cluster_policy.policy import Match, read_match
 from chartkit.engine.context.context import Context
-from chartkit.engine.kubernetes.definitions import check_schema, check_served, definition_check
+from chartkit.engine.kubernetes.definitions import (
+    POLICY_RULE,
+    check_schema,
+    check_served,
+    definition_check,
+)
 from chartkit.engine.kubernetes.kinds import GroupVersionKind
 from chartkit.engine.scalars.wildcard import compile_wildcard
 from chartkit.errors import EvaluationError
-from chartkit.model import Body, Resource
+from chartkit.model import Body, Diagnostic, Resource, Severity
 
 API_VERSIONS: Final = ("kyverno.io/v2", "kyverno.io/v2beta1")
 KINDS: Final = ("PolicyException",)
@@ -63,6 +68,30 @@ def read_exception(resource: Resource) -> PolicyException:
         pod_security=tuple(spec.get("podSecurity") or ()),
         resource=resource,
     )
+
+
+def refused_exceptions(exceptions: Sequence[PolicyException], policy: str) -> Iterator[Diagnostic]:
+    """Yield a warning for each fault of an exception from a policy for which Kyverno's webhook
+    refuses it (`PolicyExceptionSpec.Validate`); its command-line program takes it."""
+    from chartkit.engine.cluster_policy.podsecurity.rule import control_faults
+
+    for exception in exceptions:
+        if not any(entry.policy == policy for entry in exception.excepted):
+            continue
+        spec: Body = exception.resource.body["spec"]
+        faults: list[str] = []
+        for name, filters in spec["match"].items() if spec.get("background") is not False else ():
+            for index, part in enumerate(filters or ()):
+                faults += [
+                    f"spec.match.{name}[{index}].{user}: Forbidden: Usage of user info is forbidden"
+                    for user in ("roles", "clusterRoles", "subjects")
+                    if part.get(user)
+                ]
+        for index, control in enumerate(exception.pod_security):
+            faults += control_faults(control, f"spec.podSecurity[{index}]")
+        for fault in faults:
+            text, location = f"exception {exception.key}: {fault}", exception.resource.location
+            yield Diagnostic(POLICY_RULE, Severity.WARNING, text, location)
 
 
 @dataclass(frozen=True, slots=True)

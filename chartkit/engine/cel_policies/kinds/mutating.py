@@ -194,10 +194,6 @@ class _Wanted:
 
 
 def _compile_targets(policy: CelPolicy, compiler: ExpressionCompiler) -> _Targets | None:
-    evaluation: Body = policy.spec.get("evaluation") or {}
-    existing: Body = evaluation.get("mutateExisting") or {}
-    if existing.get("enabled") is not True:
-        return None
     wanted: Body = policy.spec.get("targetMatchConstraints") or {}
     text = wanted.get("expression") or ""
     program = None
@@ -207,7 +203,11 @@ def _compile_targets(policy: CelPolicy, compiler: ExpressionCompiler) -> _Target
         if program is not None and program.output_type != _SELECTED:
             compiler.refuse(path, text, "output type must be a map")
     conditions = named_expressions(policy.spec.get("targetMatchConditions"))
+    evaluation: Body = policy.spec.get("evaluation") or {}
+    existing: Body = evaluation.get("mutateExisting") or {}
     compiled = compiler.conditions(conditions, "spec.targetMatchConditions")
+    if existing.get("enabled") is not True:
+        return None
     constraints = read_constraints(wanted) if wanted.get("resourceRules") else policy.constraints
     if constraints is None:
         return _Targets(None, program, compiled)

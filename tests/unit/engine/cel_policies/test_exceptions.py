@@ -59,6 +59,11 @@ def test_an_exception_applies_until_it_expires() -> None:
         assert said(REFUSED, exceptions=[given])[0] == "skip"
 
 
+def test_the_end_of_an_exception_is_a_time() -> None:
+    with pytest.raises(CompileError, match="must be of type date-time"):
+        exception(expiresAt="soon")
+
+
 @pytest.mark.parametrize(
     ("priorities", "status"),
     [(("5", "10"), "pass"), (("10", "5"), "skip"), (("", "0"), "skip"), (("5", "x"), "skip")],

@@ -261,6 +261,11 @@ def test_selectors_of_targets_are_asked_about_the_target_alone() -> None:
     assert [one["metadata"]["name"] for one in targets if one] == ["other"]
 
 
+def test_the_expression_of_targets_is_compiled_without_targets_too() -> None:
+    with pytest.raises(CompileError, match="output type must be a map"):
+        compile_cel_policy(mutating(label("'y'"), targetMatchConstraints={"expression": "1"}))
+
+
 def test_conditions_of_targets() -> None:
     wanted = {"resourceRules": [about("configmaps")]}
     unmet = conditions("object.metadata.name == 'd'")

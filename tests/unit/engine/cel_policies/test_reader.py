@@ -81,6 +81,22 @@ def test_cel_policy_reader_refused(given: dict[str, Any], problem: str) -> None:
     assert problem in caught.value.diagnostics[0].message
 
 
+@pytest.mark.parametrize(
+    ("given", "problem"),
+    [
+        (
+            policy("DeletingPolicy", schedule="* * * * *", conditions=conditions("true") * 2),
+            "spec.conditions: Duplicate value",
+        ),
+        (policy("GeneratingPolicy", generate=[]), "spec.generate: should have at least 1 items"),
+    ],
+)
+def test_lists_that_the_definition_refuses(given: Resource, problem: str) -> None:
+    with pytest.raises(CompileError) as caught:
+        read_cel_policy(given)
+    assert caught.value.diagnostics[0].message.startswith(problem)
+
+
 def test_cel_policy_reader_versions_that_are_not_served() -> None:
     body = {**validating("true").body, "apiVersion": "policies.kyverno.io/v2"}
     with pytest.raises(CompileError, match="does not serve"):

@@ -14,12 +14,12 @@ NOW = datetime(2030, 1, 1, 10, 2, tzinfo=UTC)
 PODS = {"any": [{"resources": {"kinds": ["Pod"]}}]}
 
 
-def _policy(name: str = "old", **spec: Any) -> Resource:
+def _policy(name: str = "old", kind: str = "ClusterCleanupPolicy", **spec: Any) -> Resource:
     body = {"schedule": "*/5 * * * *", "match": PODS, **spec}
     return Resource(
         {
             "apiVersion": "kyverno.io/v2",
-            "kind": "ClusterCleanupPolicy",
+            "kind": kind,
             "metadata": {"name": name},
             "spec": body,
         }
@@ -95,6 +95,10 @@ def test_what_cannot_be_evaluated_is_told_and_stays() -> None:
         ({"context": [{"name": "c", "configMap": {"name": "a"}}]}, "ConfigMap is not allowed"),
         ({"match": {"any": [{"resources": {"kinds": ["Pod"]}, "roles": ["a"]}]}}, "roles"),
         ({"exclude": PODS}, "matching an empty set"),
+        (
+            {"kind": "CleanupPolicy", "match": {"any": [{"resources": {"namespaces": ["a"]}}]}},
+            "Filtering namespaces not allowed",
+        ),
     ],
 )
 def test_what_a_cluster_would_refuse(spec: Body, fault: str) -> None:

@@ -1,13 +1,14 @@
 import pytest
 
+from chartkit.engine.cluster_policy.compile import compile_policy
 from chartkit.engine.cluster_policy.exceptions import bind_exceptions, read_exception
 from chartkit.engine.cluster_policy.match import Facts
 from chartkit.engine.context.context import admission_context
-from chartkit.engine.kubernetes.definitions import SCHEMA_RULE
+from chartkit.engine.kubernetes.definitions import POLICY_RULE, SCHEMA_RULE
 from chartkit.engine.kubernetes.kinds import GroupVersionKind
 from chartkit.errors import CompileError
 from chartkit.model import Body, Resource
-from tests.unit.engine.policies import obj, request
+from tests.unit.engine.policies import obj, policy_resource, request, rule
 
 POD = GroupVersionKind("", "v1", "Pod")
 _PODS: Body = {"any": [{"resources": {"kinds": ["Pod"]}}]}
@@ -86,3 +87,26 @@ def test_exceptions_what_the_definition_does_not_take(spec: Body) -> None:
     with pytest.raises(CompileError) as caught:
         read_exception(_exception(**spec))
     assert caught.value.diagnostics[0].rule_id == SCHEMA_RULE
+
+
+@pytest.mark.parametrize(
+    ("spec", "fault"),
+    [
+        (
+            {"match": {"any": [{"resources": {"kinds": ["Pod"]}, "roles": ["a"]}]}},
+            "match.any[0].roles: Forbidden: Usage of user info is forbidden",
+        ),
+        (
+            {"podSecurity": [{"controlName": "Capabilities"}]},
+            'podSecurity[0].controlName: Invalid value: "Capabilities": exclude.images must be '
+            "specified for the container level control",
+        ),
+    ],
+)
+def test_an_exception_that_the_webhook_refuses_is_named(spec: Body, fault: str) -> None:
+    for background in (None, False):
+        given = read_exception(_exception(**spec, background=background))
+        warnings = compile_policy(policy_resource(rule()), [given]).warnings()
+        said = [one.message for one in warnings if one.rule_id == POLICY_RULE]
+        unasked = background is False and "match" in spec
+        assert said == ([] if unasked else [f"exception ns/e: spec.{fault}"])

@@ -49,9 +49,9 @@ def addons() -> Mapping[str, Addon]:
     return {addon.name: addon for addon in found}
 
 
-def loaded(place: str) -> Any:
-    """Import a module and return an attribute of it; place: `module:attribute`."""
-    module, _, attribute = place.partition(":")
+def loaded(target: str) -> Any:
+    """Import a module and return an attribute of it; target: `module:attribute`."""
+    module, _, attribute = target.partition(":")
     return getattr(import_module(module), attribute)
 
 

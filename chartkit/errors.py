@@ -103,8 +103,8 @@ class Bugs:
 
     __slots__ = ("_place",)
 
-    def __init__(self, place: Location | None = None) -> None:
-        self._place = place
+    def __init__(self, location: Location | None = None) -> None:
+        self._place = location
 
     def __enter__(self) -> None:
         return None

@@ -319,11 +319,11 @@ def _cells(coverage: Coverage, cover: ControlCover) -> list[str]:
     return [prose(control.id), title, str(control.covered), *shown, "<br>".join(texts)]
 
 
-def report(found: Coverage) -> CommandReport:
+def report(result: Coverage) -> CommandReport:
     """Return a standard's coverage for every format."""
     return CommandReport(
-        text=lambda width: _text(found, width),
-        value=lambda: _value(found),
+        text=lambda width: _text(result, width),
+        value=lambda: _value(result),
         rows="controls",
-        markdown=lambda: _markdown(found),
+        markdown=lambda: _markdown(result),
     )

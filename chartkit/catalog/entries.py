@@ -234,12 +234,12 @@ def libraries(project: Path) -> list[LibraryFolder]:
     ]
 
 
-def ranks(found: Sequence[LibraryFolder]) -> Callable[[Entry], int]:
+def ranks(folders: Sequence[LibraryFolder]) -> Callable[[Entry], int]:
     """The precedence of policies with the same name in several libraries: a project's own libraries
     (0), then the built-in ones, then the vendored ones."""
     prefixes = [
         (f"{folder.root}/", 2 if folder.vendored else 1 if folder.name == BUILT_IN else 0)
-        for folder in found
+        for folder in folders
     ]
 
     def rank(entry: Entry) -> int:
@@ -282,11 +282,11 @@ def vendored(project: Path) -> list[Path]:
     return sorted(path for path in paths if (path / LOCK_FILE).is_file())
 
 
-def read_catalogue(found: Sequence[LibraryFolder]) -> Catalogue:
+def read_catalogue(folders: Sequence[LibraryFolder]) -> Catalogue:
     """Every policy of some libraries; raises InputError."""
     entries: list[Entry] = []
     problems: list[str] = []
-    for library in found:
+    for library in folders:
         indexed = read_index(library.name, library.root)
         entries.extend(indexed.entries)
         problems.extend(indexed.problems)

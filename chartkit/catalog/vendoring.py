@@ -435,9 +435,9 @@ def _lines(content: bytes | None) -> list[str]:
     return (content or b"").decode("utf-8", "replace").expandtabs().splitlines(keepends=True)
 
 
-def as_text(found: Changes, diffs: bool) -> Iterator[str]:
+def as_text(changed: Changes, diffs: bool) -> Iterator[str]:
     """A line a policy, below it what changed; diffs: whether files' differences are shown."""
-    for change in found.policies:
+    for change in changed.policies:
         notes = [f"{name} {old or '-'} → {new or '-'}" for name, old, new in change.traits]
         if change.what is ChangeType.CHANGED:
             notes.append(_counted(change))
@@ -445,8 +445,8 @@ def as_text(found: Changes, diffs: bool) -> Iterator[str]:
         yield f"  {change.what:8} {change.reference}: {about}"
         if diffs:
             yield from change.diff.splitlines()
-    if found.others:
-        yield f"  and {counted(len(found.others), 'file')} of no policy"
+    if changed.others:
+        yield f"  and {counted(len(changed.others), 'file')} of no policy"
 
 
 def _counted(change: Change) -> str:

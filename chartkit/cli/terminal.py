@@ -72,15 +72,15 @@ class _Guarded:
 
             folded = fold(text, self._width)
         if not self._colours or "\x1b" not in folded:
-            plain = escape_controls(folded)
+            escaped = escape_controls(folded)
         else:
             parts = _COLOUR.split(folded)
             codes = [*_COLOUR.findall(folded), ""]
-            plain = "".join(
+            escaped = "".join(
                 escape_controls(part) + code for part, code in zip(parts, codes, strict=True)
             )
-        for start in range(0, len(plain), _PIECE):
-            self.unguarded.write(plain[start : start + _PIECE])
+        for start in range(0, len(escaped), _PIECE):
+            self.unguarded.write(escaped[start : start + _PIECE])
         return len(text)
 
     def writelines(self, lines: Iterable[str]) -> None:

@@ -156,8 +156,8 @@ def _declared(
                 diagnostics += check_documents(release.documents, of, available, unknown)
             except (InputError, RenderError) as error:
                 message = f"{release.release.name} cannot be installed: {error.message}"
-                place = release.release.owner.location
-                diagnostics.append(Diagnostic("helm", Severity.ERROR, message, place, error.hint))
+                where = release.release.owner.location
+                diagnostics.append(Diagnostic("helm", Severity.ERROR, message, where, error.hint))
     return diagnostics
 
 

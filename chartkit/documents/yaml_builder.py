@@ -274,8 +274,8 @@ class Builder:
             [single] = struct.unpack("<f", packed)
             shortest = (f"{single:.{precision}e}" for precision in range(9))
             text = next(digits for digits in shortest if struct.pack("<f", float(digits)) == packed)
-            plain = -4 <= int(text.partition("e")[2]) < _EXPONENT_FROM
-            return f"{Decimal(text):f}" if plain else text
+            is_fixed = -4 <= int(text.partition("e")[2]) < _EXPONENT_FROM
+            return f"{Decimal(text):f}" if is_fixed else text
         if integer >= _INT64:
             raise self.error("a number as a key must fit in 64 bits with a sign", event, "quote it")
         return str(integer)

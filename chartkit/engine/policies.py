@@ -166,19 +166,19 @@ class PolicyAttachments:
     allows_http: bool = False
     names: CustomNames | None = None
 
-    def with_bindings(self, found: Iterable[Resource]) -> PolicyAttachments:
+    def with_bindings(self, resources: Iterable[Resource]) -> PolicyAttachments:
         """Return these attachments and the bindings among some objects."""
-        return replace(self, bindings=(*self.bindings, *filter(is_binding, found)))
+        return replace(self, bindings=(*self.bindings, *filter(is_binding, resources)))
 
 
 NO_ATTACHMENTS: Final = PolicyAttachments()
 
 
-def read_exceptions(found: Iterable[Resource]) -> PolicyAttachments:
+def read_exceptions(resources: Iterable[Resource]) -> PolicyAttachments:
     """The exceptions among some objects; raises CompileError for one that Kyverno rejects."""
     old: list[PolicyException] = []
     new: list[CelException] = []
-    for resource in filter(is_exception, found):
+    for resource in filter(is_exception, resources):
         if group_of(resource) == KYVERNO_GROUP:
             from chartkit.engine.cluster_policy.exceptions import read_exception
 
@@ -215,12 +215,12 @@ def compile_any(
 
 
 def sorted_out(
-    found: Iterable[RunnablePolicy | Cleaner],
+    compiled: Iterable[RunnablePolicy | Cleaner],
 ) -> tuple[tuple[RunnablePolicy, ...], tuple[Cleaner, ...]]:
     """Return the policies that run at admission, and the policies that delete on a schedule."""
     runnable: list[RunnablePolicy] = []
     cleaners: list[Cleaner] = []
-    for policy in found:
+    for policy in compiled:
         if _is_cleaner(policy):
             cleaners.append(policy)
         else:

@@ -131,18 +131,18 @@ class Sharing(Generic[W]):
         self.verdicts = verdicts
         self._together = Shared(self._space, _MOST_TRIALS)
 
-    def whole(self, request: Request, place: Hashable) -> W | None:
+    def whole(self, request: Request, group: Hashable) -> W | None:
         """Return the combined result of all shared verdicts on an equal request."""
-        verdict = None if self._together is None else self._together.find(request, place)
+        verdict = None if self._together is None else self._together.find(request, group)
         return None if verdict is None else verdict[0]
 
     def keep(
-        self, courses: Collection[Course], request: Request, place: Hashable, whole: W
+        self, courses: Collection[Course], request: Request, group: Hashable, whole: W
     ) -> None:
         """Keep the combined result of all shared verdicts; courses: the reads behind each verdict
         that holds for other objects."""
         if self._together is not None and len(courses) == len(self.verdicts):
-            self._together.keep(Reads.joined(courses, *_roots(request)), place, whole)
+            self._together.keep(Reads.joined(courses, *_roots(request)), group, whole)
 
 
 def _may_share(policy: RunnablePolicy) -> bool:
@@ -211,10 +211,10 @@ class Shared(Generic[V]):
         self._tried = self._hits = 0
         space.add(self)
 
-    def find(self, request: Request, place: Hashable) -> tuple[V, Course] | None:
+    def find(self, request: Request, group: Hashable) -> tuple[V, Course] | None:
         """Return the verdict on an equal request, and the reads that led to it."""
         self._tried += 1
-        tree = self._trees.get(place)
+        tree = self._trees.get(group)
         try:
             kept = None if tree is None else tree.find(*_roots(request))
         except RecursionError:
@@ -223,12 +223,12 @@ class Shared(Generic[V]):
             self._hits += 1
         return kept
 
-    def keep(self, reads: Reads, place: Hashable, verdict: V) -> None:
+    def keep(self, reads: Reads, group: Hashable, verdict: V) -> None:
         """Keep a verdict for all requests that answer the reads alike, unless their answers nest
         too deep to be compared."""
         with suppress(RecursionError):
             if self._space.has(reads.size):
-                self._trees.setdefault(place, ReadTree()).keep(reads, (verdict, reads.course))
+                self._trees.setdefault(group, ReadTree()).keep(reads, (verdict, reads.course))
 
     def forget(self) -> None:
         """Forget all verdicts."""
@@ -242,11 +242,11 @@ class Shared(Generic[V]):
 
 
 def judged(
-    policy: RunnablePolicy, request: Request, world: World, shared: Shared[Verdict], place: Hashable
+    policy: RunnablePolicy, request: Request, world: World, shared: Shared[Verdict], group: Hashable
 ) -> tuple[Verdict, Course | None]:
     """Return the verdict of a policy's validation, new or kept from an equal request, and the reads
     that led to it; None if it holds for this request alone."""
-    kept = shared.find(request, place)
+    kept = shared.find(request, group)
     if kept is not None:
         return kept
     reads = Reads(*_roots(request))
@@ -268,5 +268,5 @@ def judged(
     verdict = tuple(results)
     if is_error or not reads.is_repeatable:
         return verdict, None
-    shared.keep(reads, place, verdict)
+    shared.keep(reads, group, verdict)
     return verdict, reads.course

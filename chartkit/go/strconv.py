@@ -111,16 +111,16 @@ def parse_float(text: str) -> float:
 
     Takes `1e3`, `.5`, `1_000`, `0x1p-2`, `inf` and `NaN`; refuses spaces and what is too large.
     """
-    plain = _without_underscores(text)
-    if plain is None:
+    digits = _without_underscores(text)
+    if digits is None:
         raise NumberError(f"strconv.ParseFloat: parsing {quote(text)}: invalid syntax")
     if _SPECIAL.match(text):
         return float(text)
-    if _DECIMAL.match(plain):
-        number = float(plain)
-    elif _HEX.match(plain):
+    if _DECIMAL.match(digits):
+        number = float(digits)
+    elif _HEX.match(digits):
         try:
-            number = float.fromhex(plain)
+            number = float.fromhex(digits)
         except OverflowError:
             number = math.inf
     else:

@@ -287,10 +287,10 @@ class Base64Error(GoError):
 
 def decode_base64(text: str) -> bytes:
     """Decode Base64, in which line ends do not count. Raises Base64Error."""
-    plain = text.replace("\r", "").replace("\n", "")
-    if not _BASE64.match(plain):
+    joined = text.replace("\r", "").replace("\n", "")
+    if not _BASE64.match(joined):
         raise Base64Error(f"illegal base64 data at input byte {_stop(text)}")
-    return base64.b64decode(plain)
+    return base64.b64decode(joined)
 
 
 def _stop(text: str) -> int:

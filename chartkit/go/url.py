@@ -306,15 +306,15 @@ def _decode(text: str) -> str:
     return _ESCAPE.sub(lambda match: chr(int(match[1], 16)), text) if "%" in text else text
 
 
-def _escape(text: str, plain: frozenset[str]) -> str:
-    return "".join(c if c in plain else f"%{ord(c):02X}" for c in text)
+def _escape(text: str, unescaped: frozenset[str]) -> str:
+    return "".join(c if c in unescaped else f"%{ord(c):02X}" for c in text)
 
 
-def _written(decoded: str, written: str, plain: frozenset[str]) -> str:
+def _written(decoded: str, written: str, unescaped: frozenset[str]) -> str:
     """A part as it was written where that is valid, else written anew."""
-    if (plain | _VALID).issuperset(written):
+    if (unescaped | _VALID).issuperset(written):
         return written
-    return _escape(decoded, plain)
+    return _escape(decoded, unescaped)
 
 
 def _bytes(text: str) -> str:

@@ -105,9 +105,9 @@ def bounded(texts: Sequence[str]) -> tuple[str, ...]:
 
 def _warning(line: str) -> str:
     """The text of a line that warns, empty for any other."""
-    plain = _WARNING.match(line)
-    if plain is not None:
-        return plain[1].strip()
+    match = _WARNING.match(line)
+    if match is not None:
+        return match[1].strip()
     levelled = _LEVEL.match(line)
     if levelled is None:
         return ""

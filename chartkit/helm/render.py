@@ -227,7 +227,7 @@ def _explain(
         why = reason[1] if reason else problem
         return location, f"the chart's schema refuses '{name}': {why}", more
     places = _PLACE.finditer(text)
-    match = next((place for place in places if (folder / place[2]).exists()), None)
+    match = next((candidate for candidate in places if (folder / candidate[2]).exists()), None)
     message = " ".join(text.split())
     if match:
         location = Location(str(shown / match[2]), int(match[3]), int(match[4] or 0))

@@ -136,15 +136,15 @@ class ChartPlaces:
             steps = steps[:-1]
         return None
 
-    def value_of(self, place: FieldPlace, value: Json) -> Location | None:
+    def value_of(self, field: FieldPlace, value: Json) -> Location | None:
         """Return the place of the one value of the chart that a field shows, by its template's line
         and by being equal; path: its key; None where that is unknown."""
-        key = place.line.value_key
+        key = field.line.value_key
         if key is None:
             return None
-        values = self.values_of(place.template)
-        for count in range(len(place.path) + 1):
-            whole = (*key, *place.path[len(place.path) - count :])
+        values = self.values_of(field.template)
+        for count in range(len(field.path) + 1):
+            whole = (*key, *field.path[len(field.path) - count :])
             current = _at(values.merged, whole)
             if _shows(value, current):
                 return values.locate(whole, current)

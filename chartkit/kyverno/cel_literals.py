@@ -85,8 +85,8 @@ def constants(variables: Mapping[str, str]) -> dict[str, str]:
     return literals
 
 
-def calls(text: str, function: str, known: Mapping[str, str]) -> Iterator[Call]:
-    """The calls of a function, as `resource.Get`; known: variables that are literal texts."""
+def calls(text: str, function: str, texts: Mapping[str, str]) -> Iterator[Call]:
+    """The calls of a function, as `resource.Get`; texts: variables that are literal texts."""
     name = [token.text for token in tokens(function)]
     if not all(part in text for part in name):
         return
@@ -101,7 +101,7 @@ def calls(text: str, function: str, known: Mapping[str, str]) -> Iterator[Call]:
         if pieces[end].text == "(":
             arguments, after = _arguments(pieces, end + 1)
             yield Call(
-                tuple(_literal(argument, known) for argument in arguments), _alone(pieces, after)
+                tuple(_literal(argument, texts) for argument in arguments), _alone(pieces, after)
             )
 
 
@@ -142,7 +142,7 @@ def _literal(pieces: Sequence[Token], texts: Mapping[str, str]) -> str | None:
     return None
 
 
-def objects(text: str, known: Mapping[str, str]) -> Iterator[ObjectLiteral]:
+def objects(text: str, texts: Mapping[str, str]) -> Iterator[ObjectLiteral]:
     """The Kubernetes objects written out in a text: maps with `kind` and `metadata`."""
     pieces = tokens(text)
     open_maps: list[dict[str, str | None]] = []
@@ -158,7 +158,7 @@ def objects(text: str, known: Mapping[str, str]) -> Iterator[ObjectLiteral]:
                 if "kind" in fields and "metadata" in fields:
                     yield ObjectLiteral(fields.get("apiVersion"), fields["kind"])
         elif token.literal is not None and brackets[-1:] == ["{"] and _is_key(pieces, index):
-            open_maps[-1][token.literal] = _literal(_value(pieces, index + 2), known)
+            open_maps[-1][token.literal] = _literal(_value(pieces, index + 2), texts)
 
 
 def _is_key(pieces: Sequence[Token], index: int) -> bool:

@@ -115,8 +115,8 @@ def compatibility(
         if kyverno in announced(data):
             hint = f"`chartkit check-compat --kyverno {kyverno}` shows what it changes"
             raise InputError(str(announced(data)[kyverno]), location, hint)
-        known = list(matrix(data))
-        hint = f"known are {known[0]} to {known[-1]}; `versions:` in chartkit.yaml adds others"
+        listed = list(matrix(data))
+        hint = f"known are {listed[0]} to {listed[-1]}; `versions:` in chartkit.yaml adds others"
         installed = installed_by(data).get(kyverno)
         if installed is not None:
             hint = f"{kyverno} is a version of its Helm chart, which installs Kyverno {installed}"

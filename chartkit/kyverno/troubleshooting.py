@@ -77,9 +77,9 @@ def _plain(text: str) -> str:
     return " ".join(text.replace('"', "").replace("'", "").lower().split())
 
 
-def as_text(found: tuple[KnownMessage, ...]) -> str:
+def as_text(messages: tuple[KnownMessage, ...]) -> str:
     """Return the first message for a terminal, and the titles of the others."""
-    first, *others = found
+    first, *others = messages
     lines = [f"{first.title}.", "", _filled(f"Cause: {first.cause}"), "", "What to do:"]
     lines += [_filled(f"- {step}", "  ") for step in first.fix]
     if others:

@@ -228,7 +228,7 @@ def text(form: str, *values: Expression) -> Expression:
 
 def either(*alternatives: str | Expression) -> Expression:
     """A pattern that accepts any of the texts; an Expression gives a list of them."""
-    plain = _list([item for item in alternatives if isinstance(item, str)])
+    listed = _list([item for item in alternatives if isinstance(item, str)])
     lists = [item for item in alternatives if isinstance(item, Expression)]
     codes = "".join(f" {item.code}" for item in lists)
 
@@ -236,7 +236,7 @@ def either(*alternatives: str | Expression) -> Expression:
         texts = [item for item in alternatives if isinstance(item, str)]
         return " | ".join([*texts, *(text for item in lists for text in item.value())])
 
-    return Expression(f'(join " | " (concat {plain}{codes}))', value)
+    return Expression(f'(join " | " (concat {listed}{codes}))', value)
 
 
 def variable(form: str, *values: Expression) -> Expression:

@@ -298,14 +298,14 @@ def _meant(
     return there.policy if there else library.find(reference, location)
 
 
-def require_same(one: ResolvedPolicy, policy: LibraryPolicy, location: Location) -> None:
+def require_same(first: ResolvedPolicy, policy: LibraryPolicy, location: Location) -> None:
     """Raises InputError where another policy of the name is there: values speak of names, and
     Kubernetes has one object of each."""
-    if one.policy.qualified != policy.qualified:
+    if first.policy.qualified != policy.qualified:
         raise InputError(
             f"there are two policies '{policy.name}' in the chart: {policy.qualified} here",
             location,
-            f"the other is {one.policy.qualified}, {one.location}; take one of them out",
+            f"the other is {first.policy.qualified}, {first.location}; take one of them out",
         )
 
 

@@ -83,9 +83,9 @@ def _read_template(policy: FolderPolicy) -> RenderedPolicy:
         [_checked(document, policy) for document in documents]
         for documents in _documents(policy, policy.template)
     ]
-    plain = tuple(body for group in bodies for body in group)
+    legacy = tuple(body for group in bodies for body in group)
     if cel is None or policy.cel is None:
-        return RenderedPolicy(policy, text, plain)
+        return RenderedPolicy(policy, text, legacy)
     cel_bodies: list[Body] = []
     for group, documents in zip(bodies, _documents(policy, policy.cel), strict=True):
         _require_both(policy, len(group), len(documents))
@@ -94,7 +94,7 @@ def _read_template(policy: FolderPolicy) -> RenderedPolicy:
         for body, cel_body in zip(group, checked, strict=False):
             require_same_purpose(body, cel_body, policy, Location(policy.cel.file, 1))
         cel_bodies += checked
-    return RenderedPolicy(policy, text, plain, cel, tuple(cel_bodies))
+    return RenderedPolicy(policy, text, legacy, cel, tuple(cel_bodies))
 
 
 def _documents(policy: FolderPolicy, source: Source) -> list[list[Document]]:
@@ -107,12 +107,12 @@ def _documents(policy: FolderPolicy, source: Source) -> list[list[Document]]:
         raise InputError(message, error.location, error.hint) from None
 
 
-def _require_both(policy: FolderPolicy, plain: int, cel: int) -> None:
+def _require_both(policy: FolderPolicy, legacy: int, cel: int) -> None:
     """A parameter that leaves nothing of one form leaves nothing of the other."""
-    if bool(plain) != bool(cel) or cel > 1:
+    if bool(legacy) != bool(cel) or cel > 1:
         location = Location(policy.cel.file if policy.cel else "", 1)
         message = (
-            f"policy '{policy.name}' has {plain} ClusterPolicy and {cel} in CEL, at its defaults "
+            f"policy '{policy.name}' has {legacy} ClusterPolicy and {cel} in CEL, at its defaults "
             "or an example's parameters"
         )
         raise InputError(message, location, "put both forms under the same `when`")

@@ -142,14 +142,14 @@ def is_policy_name(name: str) -> bool:
     return _NAME.fullmatch(name) is not None
 
 
-def references(folder: str, found: Sequence[tuple[str, str]]) -> Iterator[str]:
+def references(folder: str, named: Sequence[tuple[str, str]]) -> Iterator[str]:
     """Return the references of a folder's policies.
 
-    folder: its path below the library's, empty for the library itself; found: file and own name
+    folder: its path below the library's, empty for the library itself; named: file and own name
     of each.
     """
-    files = Counter(file for file, _ in found)
-    for file, name in found:
+    files = Counter(file for file, _ in named)
+    for file, name in named:
         reference = folder
         if not folder or len(files) > 1:
             reference = f"{folder}/{Path(file).stem}".lstrip("/")

@@ -204,12 +204,12 @@ class _Stable:
     count: int
 
 
-def merge_lines(base: str, one: str, other: str) -> str | None:
+def merge_lines(base: str, mine: str, other: str) -> str | None:
     """The changes of both sides to the base in one text; None where they touch the same lines.
 
     What both sides put in at the same place comes one after the other, unless a key is in both.
     """
-    texts = [text.splitlines(keepends=True) for text in (base, one, other)]
+    texts = [text.splitlines(keepends=True) for text in (base, mine, other)]
     merged: list[str] = []
     at = _Stable(0, 0, 0, 0)
     for stable in _stable(*texts):

@@ -42,14 +42,14 @@ class Keys:
     def locate(self, *path: str | int) -> Location:
         """Return the place of the key or list item at a path, or of its nearest parent."""
         for length in range(len(path), -1, -1):
-            place = self.places.get(path[:length])
-            if place is not None:
-                return self.document.locate(*place, *path[length:])
+            above = self.places.get(path[:length])
+            if above is not None:
+                return self.document.locate(*above, *path[length:])
         return self.document.location
 
     def says(self, *path: str | int) -> bool:
         """Report whether a key is the environment's own, rather than inherited."""
-        return any(_has(self.document.body, (*place, *path)) for place in self.own)
+        return any(_has(self.document.body, (*above, *path)) for above in self.own)
 
 
 def whole(document: Document) -> Keys:
@@ -60,9 +60,9 @@ def whole(document: Document) -> Keys:
 def inherited(document: Document, places: Sequence[FieldPath]) -> Keys:
     """Return the keys of several places of a document, merged; the last one has the last word."""
     merged = _Merged(document)
-    for place in places:
-        merged.add(place)
-    own = tuple(place for place in places if place[:2] == places[-1][:2])
+    for path in places:
+        merged.add(path)
+    own = tuple(path for path in places if path[:2] == places[-1][:2])
     return Keys(merged.body, document, own, merged.places)
 
 
@@ -82,17 +82,17 @@ class _Merged:
         self.places: dict[FieldPath, FieldPath] = {}
         self._document = document
 
-    def add(self, place: FieldPath) -> None:
+    def add(self, path: FieldPath) -> None:
         """Put the keys of a place over those that are there."""
         body = self._document.body
-        for step in place:
+        for step in path:
             body = body[step]
         given: Body = body
-        self.places[()] = place
+        self.places[()] = path
         if any(key in given for key in _VERSIONS):
             for key in _VERSIONS:
                 self._forget(self.body, (key,))
-        self._merge(self.body, {k: v for k, v in given.items() if k not in _OF_ONE}, (), place)
+        self._merge(self.body, {k: v for k, v in given.items() if k not in _OF_ONE}, (), path)
 
     def _merge(self, below: Body, over: Body, path: FieldPath, place: FieldPath) -> None:
         for key, value in over.items():

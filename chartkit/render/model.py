@@ -79,9 +79,9 @@ class RenderResult:
         return bool(self.drift) or failed(self.rows)
 
 
-def failed(found: Iterable[Row]) -> bool:
+def failed(summary: Iterable[Row]) -> bool:
     """Report whether any check failed."""
-    return any(row.outcome is Outcome.FAIL for row in found)
+    return any(row.outcome is Outcome.FAIL for row in summary)
 
 
 def written_folders(project: Project) -> tuple[Path, ...]:
@@ -104,7 +104,7 @@ def own_folders(project: Project, path: Path) -> tuple[str, ...]:
 
 
 def findings(
-    environment: str, check: str, found: Iterable[Diagnostic], location: Location
+    environment: str, check: str, diagnostics: Iterable[Diagnostic], location: Location
 ) -> list[Row]:
     """Return a row for each finding."""
     return [
@@ -116,21 +116,21 @@ def findings(
             diagnostic.location or location,
             diagnostic.hint,
         )
-        for diagnostic in found
+        for diagnostic in diagnostics
     ]
 
 
 def rows(
     environment: str,
     check: str,
-    found: Iterable[Diagnostic],
+    diagnostics: Iterable[Diagnostic],
     otherwise: str,
     location: Location,
     violations: Iterable[Row] = (),
 ) -> list[Row]:
     """Return the violations and a row for each finding; if all are notes, a row that the check
     passed comes first."""
-    result = [*violations, *findings(environment, check, found, location)]
+    result = [*violations, *findings(environment, check, diagnostics, location)]
     if all(row.outcome is Outcome.NOTE for row in result):
         result.insert(0, Row(environment, check, Outcome.PASS, otherwise, location))
     return result

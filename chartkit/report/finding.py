@@ -185,25 +185,25 @@ def diagnostic_findings(
     return [diagnostic_finding(row, explanations.get(row.rule_id)) for row in diagnostics]
 
 
-def diagnostic_body(each: Diagnostic) -> Body:
+def diagnostic_body(diagnostic: Diagnostic) -> Body:
     """Return a diagnostic for programs; a missing location or hint is empty."""
     return {
-        "rule": each.rule_id,
-        "severity": str(each.severity),
-        "message": each.message,
-        "location": str(each.location) if each.location else "",
-        "hint": each.hint or "",
+        "rule": diagnostic.rule_id,
+        "severity": str(diagnostic.severity),
+        "message": diagnostic.message,
+        "location": str(diagnostic.location) if diagnostic.location else "",
+        "hint": diagnostic.hint or "",
     }
 
 
-def diagnostic_entry(each: Diagnostic) -> Body:
+def diagnostic_entry(diagnostic: Diagnostic) -> Body:
     """A diagnostic for programs by its `id`; location and hint are null where there is none."""
     return {
-        "id": each.rule_id,
-        "severity": str(each.severity),
-        "message": each.message,
-        "location": str(each.location) if each.location else None,
-        "hint": each.hint,
+        "id": diagnostic.rule_id,
+        "severity": str(diagnostic.severity),
+        "message": diagnostic.message,
+        "location": str(diagnostic.location) if diagnostic.location else None,
+        "hint": diagnostic.hint,
     }
 
 

@@ -72,10 +72,10 @@ class Outputs:
             from chartkit.report.command_report import queried
 
             self._query = queried([output.format for output in outputs], query)
-        plain = replace(options, colour=False, width=None)
+        uncoloured = replace(options, colour=False, width=None)
         shown = replace(options, live=stdout) if is_live else options
         self._writers: list[tuple[Output, Writer]] = [
-            (output, self._writer_of(output)(plain if output.file or output.url else shown))
+            (output, self._writer_of(output)(uncoloured if output.file or output.url else shown))
             for output in outputs
         ]
 

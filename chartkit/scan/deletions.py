@@ -29,7 +29,7 @@ def parse_time(text: str, now: datetime) -> datetime:
 
 def planned_deletions(
     policies: Sequence[Cleaner],
-    found: Sequence[Resource],
+    objects: Sequence[Resource],
     at: datetime,
     namespaces: Mapping[str, Mapping[str, str]],
     world: World,
@@ -39,7 +39,7 @@ def planned_deletions(
     custom: the names of the custom kinds that have definitions."""
     from chartkit.engine.cleanup import plan_deletions
 
-    resources = [as_submitted(resource, custom=custom) for resource in found]
+    resources = [as_submitted(resource, custom=custom) for resource in objects]
     try:
         planned, diagnostics = plan_deletions(policies, resources, at, namespaces, world)
     except OverflowError:

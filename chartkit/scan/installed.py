@@ -165,7 +165,7 @@ def open_installed(
 
 
 def installed_environment(
-    name: str, survey: Survey, found: Sequence[Resource]
+    name: str, survey: Survey, resources: Sequence[Resource]
 ) -> ProjectEnvironment:
     """Return the policies of a cluster and the configuration of its Kyverno."""
     engine = engine_there(survey.reader)
@@ -174,7 +174,7 @@ def installed_environment(
     discovery = survey.reader.discovery
     return ProjectEnvironment(
         name=name,
-        resources=found,
+        resources=resources,
         configuration=config,
         kube_version=server_version(survey.reader),
         api_versions=tuple(dict.fromkeys(resource.api_version for resource in discovery.all)),

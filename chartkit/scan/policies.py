@@ -217,7 +217,7 @@ def compile_one(resource: Resource, around: PolicyAttachments) -> RunnablePolicy
 
 
 def compile_all(
-    found: Sequence[Resource],
+    objects: Sequence[Resource],
     around: PolicyAttachments = NO_ATTACHMENTS,
     compiler: Compiler = compile_one,
 ) -> PolicySet:
@@ -228,13 +228,13 @@ def compile_all(
     """
     compiled: list[RunnablePolicy | Cleaner] = []
     diagnostics: list[Diagnostic] = []
-    if any(map(is_binding, found)):
+    if any(map(is_binding, objects)):
         from chartkit.engine.cel_policies.admission import unbound_faults
 
-        diagnostics += unbound_faults(found)
+        diagnostics += unbound_faults(objects)
     given = around
-    around = replace(around.with_bindings(found), names=_names(found, around.names or UNKNOWN))
-    for resource in filter(is_policy, found):
+    around = replace(around.with_bindings(objects), names=_names(objects, around.names or UNKNOWN))
+    for resource in filter(is_policy, objects):
         try:
             compiled.append(compiler(resource, around))
         except CompileError as error:
@@ -243,7 +243,7 @@ def compile_all(
     for cleaner in cleaners:
         diagnostics.extend(cleaner.diagnostics)
     given = replace(given, names=around.names)
-    return PolicySet(policies, tuple(diagnostics), cleaners, found=tuple(found), around=given)
+    return PolicySet(policies, tuple(diagnostics), cleaners, found=tuple(objects), around=given)
 
 
 def _names(objects: Sequence[Resource], names: CustomNames) -> CustomNames:
@@ -380,9 +380,9 @@ def _facts(compiled: RunnablePolicy, namespaces: Namespaces) -> PolicyFacts:
     )
 
 
-def as_refusals(found: Iterable[Diagnostic]) -> Iterator[Diagnostic]:
+def as_refusals(diagnostics: Iterable[Diagnostic]) -> Iterator[Diagnostic]:
     """Yield diagnostics with an error for each reason to refuse a policy that Kyverno's webhook has
     and its engine does not: for the authors of policies, who have nothing to scan."""
-    for diagnostic in found:
+    for diagnostic in diagnostics:
         is_refused = diagnostic.rule_id in _REFUSED and diagnostic.severity is Severity.WARNING
         yield replace(diagnostic, severity=Severity.ERROR) if is_refused else diagnostic

@@ -143,10 +143,10 @@ def as_changed(resource: Resource, results: Sequence[RuleResult]) -> Resource:
     return resource
 
 
-def namespaces_among(found: Iterable[Resource]) -> dict[str, Body]:
+def namespaces_among(resources: Iterable[Resource]) -> dict[str, Body]:
     """Return the Namespaces among objects by name, with the label that each has in a cluster."""
     objects: dict[str, Body] = {}
-    for resource in found:
+    for resource in resources:
         if resource.kind == "Namespace" and resource.api_version == "v1":
             metadata = mapping_at(resource.body, "metadata")
             labels = {"kubernetes.io/metadata.name": resource.name}

@@ -116,7 +116,7 @@ class UserInputs:
     def world(
         self,
         policies: Sequence[RunnablePolicy],
-        found: Sequence[Resource],
+        objects: Sequence[Resource],
         custom: CustomNames = UNKNOWN,
     ) -> World:
         """Return the world that policies see: the scanned objects and the user's values; custom:
@@ -130,7 +130,7 @@ class UserInputs:
 
         bodies = [
             *self.context.resources,
-            *(as_submitted(resource, custom=custom).body for resource in found),
+            *(as_submitted(resource, custom=custom).body for resource in objects),
         ]
         keys = ScannedSecrets(bodies)
         self.signatures.learn(keys)
@@ -138,7 +138,7 @@ class UserInputs:
             self.registry.learn(bodies)
         blobs = blob_verifier(keys, self.signatures)
         world = replace(self.given, api=partial_api(bodies, custom), blobs=blobs)
-        entries = UserGlobalContext(entries=context_entries(found), world=world)
+        entries = UserGlobalContext(entries=context_entries(objects), world=world)
         return replace(world, global_context=entries)
 
 

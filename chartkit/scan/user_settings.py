@@ -145,11 +145,11 @@ def with_registries(inputs: UserInputs, options: RegistryOptions) -> UserInputs:
     return replace(inputs, registry=registries, signatures=signatures)
 
 
-def context_entries(found: Sequence[Resource]) -> list[GlobalContextEntry]:
+def context_entries(objects: Sequence[Resource]) -> list[GlobalContextEntry]:
     """Return the GlobalContextEntries among objects; raise CompileError for an invalid one."""
     from chartkit.engine.context.global_context import (
         is_global_context_entry,
         read_global_context_entry,
     )
 
-    return [read_global_context_entry(item) for item in found if is_global_context_entry(item)]
+    return [read_global_context_entry(item) for item in objects if is_global_context_entry(item)]

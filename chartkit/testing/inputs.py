@@ -240,9 +240,9 @@ def plain_path(path: Path) -> Path:
     a link leads elsewhere."""
     if ".." not in path.parts:
         return path
-    plain = Path(os.path.normpath(path))
+    normal = Path(os.path.normpath(path))
     with contextlib.suppress(OSError):
-        return plain if plain.samefile(path) else path
+        return normal if normal.samefile(path) else path
     return path
 
 
@@ -423,6 +423,6 @@ def _has_one_rule(constraints: MatchConstraints | None) -> bool:
     if constraints is None or constraints.excluded or len(constraints.rules) != 1:
         return False
     selectors = (constraints.namespace_selector, constraints.object_selector)
-    if any(one is not None and (one.labels or one.expressions) for one in selectors):
+    if any(part is not None and (part.labels or part.expressions) for part in selectors):
         return False
     return not constraints.rules[0].names

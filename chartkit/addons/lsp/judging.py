@@ -172,10 +172,10 @@ def note(code: str, message: str, file: str) -> Problem:
     return Problem(Location(file, 1), Severity.NOTE, code, message)
 
 
-def by_file(found: Iterable[Problem], file: str) -> dict[str, list[Problem]]:
+def by_file(problems_found: Iterable[Problem], file: str) -> dict[str, list[Problem]]:
     """Return problems by their files, each once. file: the checked file, which also gets the
     problems without a file."""
-    names = gathered((problem.location.file, problem) for problem in dict.fromkeys(found))
+    names = gathered((problem.location.file, problem) for problem in dict.fromkeys(problems_found))
     files: dict[str, list[Problem]] = {file: []}
     for name, problems in names.items():
         is_file = not name.startswith("<") and Path(name).is_file()

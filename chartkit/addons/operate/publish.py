@@ -208,12 +208,12 @@ class Remote:
         return f"{self.address}/{archive.name}"
 
 
-def remote(address: str, plain: bool) -> Remote:
+def remote(address: str, is_plain: bool) -> Remote:
     """Return a remote; raise InputError for an invalid address."""
     if not _REMOTE.fullmatch(address):
         hint = "give oci://HOST/PATH; the chart's name and version follow from the archive"
         raise InputError(f"'{address}' is not an OCI registry", hint=hint)
-    return Remote(address.rstrip("/"), plain)
+    return Remote(address.rstrip("/"), is_plain)
 
 
 def push(archive: ChartArchive, to: Remote, overwrite: bool) -> Pushed:

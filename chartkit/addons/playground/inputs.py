@@ -49,9 +49,9 @@ class Problems:
         else:
             self.add(error.message, error.location, error.hint)
 
-    def add_all(self, found: Iterable[Diagnostic]) -> None:
+    def add_all(self, diagnostics: Iterable[Diagnostic]) -> None:
         """Add diagnostics."""
-        for diagnostic in found:
+        for diagnostic in diagnostics:
             level = "note" if diagnostic.severity is Severity.NOTE else str(diagnostic.severity)
             self.add(diagnostic.message, diagnostic.location, diagnostic.hint, level)
 

@@ -167,13 +167,13 @@ def _checked(folder: Path, shared: Mapping[str, Parameter], mutates: bool) -> Ch
     )
 
 
-def together(found: Sequence[CheckResult]) -> CheckResult:
+def together(results: Sequence[CheckResult]) -> CheckResult:
     """Several checks as one."""
-    mutations = [result.mutation for result in found if result.mutation is not None]
+    mutations = [result.mutation for result in results if result.mutation is not None]
     return CheckResult(
-        sum(result.policies for result in found),
-        sum(result.libraries for result in found),
-        tuple(diagnostic for result in found for diagnostic in result.diagnostics),
+        sum(result.policies for result in results),
+        sum(result.libraries for result in results),
+        tuple(diagnostic for result in results for diagnostic in result.diagnostics),
         sum(mutations, MutationResult()) if mutations else None,
     )
 
@@ -223,15 +223,15 @@ def check_policy(
         group = policy.folder.resolve().parent
         files = [*group.glob(f"*/{POLICY_FILE}"), *group.parent.glob(f"*/*/{POLICY_FILE}")]
         names = {file.parent.name for file in files}
-        known = names | {f"{file.parent.parent.name}/{file.parent.name}" for file in files}
+        references = names | {f"{file.parent.parent.name}/{file.parent.name}" for file in files}
         for position, name in enumerate(policy.counterpart):
             location = document.locate("counterpart", position)
             if name == policy.name or name.endswith(f"/{policy.name}"):
                 counterparts.append(
                     _error(COUNTERPART, "is named as its own counterpart", location)
                 )
-            elif name not in known:
-                hint = suggestion(name, sorted(known))
+            elif name not in references:
+                hint = suggestion(name, sorted(references))
                 message = f"its counterpart '{name}' is not in the library"
                 counterparts.append(_error(COUNTERPART, message, location, hint))
     return diagnostics + counterparts
@@ -429,16 +429,16 @@ def _changes(result: MutationResult) -> Body:
     }
 
 
-def report(found: CheckResult, explanations: Mapping[str, Explanation]) -> CommandReport:
+def report(result: CheckResult, explanations: Mapping[str, Explanation]) -> CommandReport:
     """Return the result of a check for every format; explanations: of the ids of findings."""
     return CommandReport(
-        text=lambda _width: _text(found),
+        text=lambda _width: _text(result),
         value=lambda: {
-            "policies": found.policies,
-            "libraries": found.libraries,
-            "findings": list(map(diagnostic_body, found.diagnostics)),
-            **({} if found.mutation is None else {"changes": _changes(found.mutation)}),
+            "policies": result.policies,
+            "libraries": result.libraries,
+            "findings": list(map(diagnostic_body, result.diagnostics)),
+            **({} if result.mutation is None else {"changes": _changes(result.mutation)}),
         },
         rows="findings",
-        findings=lambda: diagnostic_findings(found.diagnostics, explanations),
+        findings=lambda: diagnostic_findings(result.diagnostics, explanations),
     )

@@ -48,9 +48,9 @@ def levels(project: Project, environment: str | None = None) -> Levels:
     return severities
 
 
-def at_levels(found: Iterable[Diagnostic], levels: Levels) -> Iterator[Diagnostic]:
+def at_levels(diagnostics: Iterable[Diagnostic], levels: Levels) -> Iterator[Diagnostic]:
     """Yield findings at the levels of a project, without disabled rules."""
-    for diagnostic in found:
+    for diagnostic in diagnostics:
         level = levels.get(diagnostic.rule_id, diagnostic.severity)
         if level is not None:
             yield replace(diagnostic, severity=level)

@@ -92,10 +92,10 @@ def _rule(row: list[Any], verbs: Mapping[str, list[str]]) -> Body:
     extra = row[3] if len(row) > 3 else {}
     status_rows: list[str] = []
     for name in resources.split():
-        plain = name.removesuffix("+")
-        status_rows.append(plain)
-        if plain != name:
-            status_rows.append(f"{plain}/status")
+        bare = name.removesuffix("+")
+        status_rows.append(bare)
+        if bare != name:
+            status_rows.append(f"{bare}/status")
     return {
         "groups": ["" if group == "core" else group for group in groups.split()],
         "resources": status_rows,
@@ -123,10 +123,10 @@ def _filter(text: str, names: Mapping[str, str]) -> Iterator[str]:
     for name, template in names.items():
         text = text.replace("{" + name + "}", template)
     kind, rest = text.split(",", 1)
-    plain = kind.removesuffix("+")
-    yield f"[{plain},{rest}]"
-    if plain != kind:
-        yield f"[{plain}/?*,{rest}]"
+    bare = kind.removesuffix("+")
+    yield f"[{bare},{rest}]"
+    if bare != kind:
+        yield f"[{bare}/?*,{rest}]"
 
 
 def _names(component: str) -> Body:

@@ -161,13 +161,13 @@ def own_values(environment: Environment) -> Values:
 
 
 def at_sources(
-    found: Iterable[Diagnostic], environment: Environment, written: Sequence[Document]
+    diagnostics: Iterable[Diagnostic], environment: Environment, written: Sequence[Document]
 ) -> Iterator[Diagnostic]:
     """Yield findings about the engine's values at the places of the project's own files that the
     values come from; written: the values files of the chart."""
     sources = own_values(environment).documents if environment.engine_values else ()
     files = {document.source.file: document for document in written}
-    for diagnostic in found:
+    for diagnostic in diagnostics:
         location = diagnostic.location
         source = None
         if location is not None and location.file in files:

@@ -37,39 +37,39 @@ _PLACEHOLDER: Final = re.compile(r"\(\([^()]*(?:\([^()]*\)[^()]*)*\)\)")
 """A placeholder of a template; one level of calls is enough to leave names readable."""
 
 
-def cel_needs(kind: str, body: Body, found: Findings) -> None:
+def cel_needs(kind: str, body: Body, findings: Findings) -> None:
     """Add the needs of a policy; kind: of policies.kyverno.io, without `Namespaced`."""
     spec = mapping_at(body.get("spec"))
     evaluation = mapping_at(spec.get("evaluation"))
     existing = _is_on(evaluation, "mutateExisting", False)
     background = _is_on(evaluation, "background", True) and kind != "DeletingPolicy"
-    matched = _resources(spec.get("matchConstraints"), ("spec", "matchConstraints"), found)
+    matched = _resources(spec.get("matchConstraints"), ("spec", "matchConstraints"), findings)
     # Parts of objects are not objects that could be looked up, scanned or deleted.
     objects_matched = [name for name in matched if "/" not in name.resource]
     if background:
-        found.allow([Controller.REPORTS], objects_matched, READ, scan=True)
+        findings.allow([Controller.REPORTS], objects_matched, READ, scan=True)
     controllers = _CONTROLLERS[kind] + ((Controller.BACKGROUND,) if existing else ())
     scans = background and kind in ("ValidatingPolicy", "ImageValidatingPolicy")
     literals = constants(_variables(spec))
     for path, text in texts_below(spec, ("spec",)):
         about_targets = str(path[1]).startswith("targetMatch")
         asking = (Controller.BACKGROUND,) if about_targets else controllers
-        _read_needs(text, literals, path, asking, False, found)
+        _read_needs(text, literals, path, asking, False, findings)
         if scans:
-            _read_needs(text, literals, path, [Controller.REPORTS], True, found)
+            _read_needs(text, literals, path, [Controller.REPORTS], True, findings)
     if existing or kind == "GeneratingPolicy":
         # The objects that set such a policy off are looked up again before it runs.
-        found.allow([Controller.BACKGROUND], objects_matched, ("get", "list"))
+        findings.allow([Controller.BACKGROUND], objects_matched, ("get", "list"))
     if existing:
-        for target in _targets(spec, matched, found):
+        for target in _targets(spec, matched, findings):
             # A part of an object is written alone, after the whole was read.
             whole = ResourceName(target.group, target.resource.partition("/")[0])
-            found.allow([Controller.BACKGROUND], [whole], ("get", "list"))
-            found.allow([Controller.BACKGROUND], [target], ["update"])
+            findings.allow([Controller.BACKGROUND], [whole], ("get", "list"))
+            findings.allow([Controller.BACKGROUND], [target], ["update"])
     if kind == "GeneratingPolicy":
-        _generating_needs(spec, evaluation, literals, found)
+        _generating_needs(spec, evaluation, literals, findings)
     if kind == "DeletingPolicy":
-        found.allow([Controller.CLEANUP], objects_matched, ("list", "delete"))
+        findings.allow([Controller.CLEANUP], objects_matched, ("list", "delete"))
 
 
 def _targets(spec: Body, matched: Sequence[ResourceName], findings: Findings) -> list[ResourceName]:

@@ -59,7 +59,7 @@ _DEFINITION: Final = "CustomResourceDefinition"
 _PLAIN_GROUP: Final = "kyverno.io"
 
 
-def policy_needs(body: Body, found: Findings) -> None:
+def policy_needs(body: Body, findings: Findings) -> None:
     """Add the needs of a ClusterPolicy or Policy."""
     spec = mapping_at(body.get("spec"))
     scanned = spec.get("background") is not False
@@ -68,34 +68,34 @@ def policy_needs(body: Body, found: Findings) -> None:
             path = ("spec", "rules", index)
             mutate, generate = mapping_at(rule.get("mutate")), mapping_at(rule.get("generate"))
             extending = bool(generate or mutate.get("targets"))
-            matched = list(_matched(rule, path, found))
+            matched = list(_matched(rule, path, findings))
             if scanned:
                 judged = "validate" in rule or "verifyImages" in rule
                 # Kyverno asks for it when a rule changes or makes objects, too, and only warns.
                 read = matched if judged else [name for name in matched if name != SECRETS]
-                found.allow(_SCANNING, read, READ, scan=True)
+                findings.allow(_SCANNING, read, READ, scan=True)
             if extending:
                 # The objects that set such a rule off are looked up again before it runs.
-                found.allow([Controller.BACKGROUND], matched, ("get", "list"))
+                findings.allow([Controller.BACKGROUND], matched, ("get", "list"))
             if generate:
-                _generate_needs(spec, generate, (*path, "generate"), found)
+                _generate_needs(spec, generate, (*path, "generate"), findings)
             for rule_index, target in enumerate(list_of(mutate.get("targets"))):
                 if isinstance(target, dict):
-                    _target_needs(target, (*path, "mutate", "targets", rule_index), found)
+                    _target_needs(target, (*path, "mutate", "targets", rule_index), findings)
             for secret, steps in _keys_of_images(rule.get("verifyImages"), (*path, "verifyImages")):
-                found.note(f"it takes keys from Secret {secret}, {_SECRET_NOTE}", steps)
+                findings.note(f"it takes keys from Secret {secret}, {_SECRET_NOTE}", steps)
             for entry, steps in _contexts(rule, path):
-                _context_needs(entry, steps, _EXTENDING if extending else _JUDGING, found)
+                _context_needs(entry, steps, _EXTENDING if extending else _JUDGING, findings)
                 if scanned and not extending:
-                    _context_needs(entry, steps, _SCANNING, found)
+                    _context_needs(entry, steps, _SCANNING, findings)
 
 
-def cleanup_needs(body: Body, found: Findings) -> None:
+def cleanup_needs(body: Body, findings: Findings) -> None:
     """Add the needs of a ClusterCleanupPolicy or CleanupPolicy."""
     spec = mapping_at(body.get("spec"))
-    found.allow(_CLEANING, _matched(spec, ("spec",), found), ("list", "delete"))
+    findings.allow(_CLEANING, _matched(spec, ("spec",), findings), ("list", "delete"))
     for entry, steps in _contexts(spec, ("spec",)):
-        _context_needs(entry, steps, _CLEANING, found)
+        _context_needs(entry, steps, _CLEANING, findings)
 
 
 def _matched(rule: Body, path: FieldPath, findings: Findings) -> Iterator[ResourceName]:
@@ -248,10 +248,10 @@ def _call_needs(
     text = url
     # A text with a placeholder in the place of each variable, those in others included.
     for _ in range(_NESTED):
-        plain = _VARIABLE.sub(_PLACEHOLDER, text)
-        if plain == text:
+        filled = _VARIABLE.sub(_PLACEHOLDER, text)
+        if filled == text:
             break
-        text = plain
+        text = filled
     text = text.partition("?")[0]
     steps = [step for step in text.split("/") if step]
     if steps[:1] == ["api"]:
@@ -325,7 +325,7 @@ def definitions_beside(folder: Path) -> tuple[Body, ...]:
     return tuple(body for body in bodies if body.get("kind") == _DEFINITION)
 
 
-def as_json(found: Needs) -> list[Body]:
+def as_json(needed: Needs) -> list[Body]:
     """The permissions for the chart's templates; scan and guessed stand where there are such."""
     return [
         {
@@ -336,5 +336,5 @@ def as_json(found: Needs) -> list[Body]:
             **({"scan": True} if permission.scan else {}),
             **({"guessed": permission.guessed} if permission.guessed else {}),
         }
-        for permission in found.permissions
+        for permission in needed.permissions
     ]

@@ -53,24 +53,24 @@ def plain_version(text: str) -> str:
     return text.strip().removeprefix("v")
 
 
-def read_chart(files: Mapping[str, bytes], place: str, limits: Limits = DEFAULT) -> ChartFiles:
-    """The chart that files make; place: where they are from, for messages.
+def read_chart(files: Mapping[str, bytes], shown: str, limits: Limits = DEFAULT) -> ChartFiles:
+    """The chart that files make; shown: where they are from, for messages.
 
     Raises InputError where they are none, where a subchart is missing, and where a file is not a
     string.
     """
-    collected = FileCollector(place, limits)
-    for name, content in _unpacked(files, place, limits, 0):
+    collected = FileCollector(shown, limits)
+    for name, content in _unpacked(files, shown, limits, 0):
         collected.add(name, content)
-    texts = {name: _text(name, content, place) for name, content in collected.finish().items()}
+    texts = {name: _text(name, content, shown) for name, content in collected.finish().items()}
     if METADATA not in texts:
-        raise InputError(f"is not a chart: it has no {METADATA}", Location(place))
-    metadata = _mapping(texts, METADATA, place)
+        raise InputError(f"is not a chart: it has no {METADATA}", Location(shown))
+    metadata = _mapping(texts, METADATA, shown)
     if not all(isinstance(metadata.get(key), str) for key in ("name", "version")):
-        where = Location(f"{place}/{METADATA}", 1)
+        where = Location(f"{shown}/{METADATA}", 1)
         raise InputError("says neither name nor version", where)
-    chart = ChartFiles(metadata, _mapping(texts, VALUES, place), texts)
-    _require_subcharts(chart, place)
+    chart = ChartFiles(metadata, _mapping(texts, VALUES, shown), texts)
+    _require_subcharts(chart, shown)
     return chart
 
 

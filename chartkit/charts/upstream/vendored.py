@@ -141,43 +141,43 @@ def kyverno_of(chart: ChartFiles, location: Location) -> Version | None:
     return parse_version(chart.app_version, "Kyverno", location)
 
 
-def require_kyverno(found: Vendored, environment: Environment) -> None:
+def require_kyverno(vendored: Vendored, environment: Environment) -> None:
     """Raises InputError where an environment runs another Kyverno than the chart is for."""
-    own = kyverno_of(found.chart, found.lock_place)
+    own = kyverno_of(vendored.chart, vendored.lock_place)
     if own is None or own == environment.kyverno:
         return
-    verb = "installs" if found.name == ENGINE else "is for"
-    what = f"the vendored chart {found.name} {found.chart.version} {verb} Kyverno {own}"
+    verb = "installs" if vendored.name == ENGINE else "is for"
+    what = f"the vendored chart {vendored.name} {vendored.chart.version} {verb} Kyverno {own}"
     hint = f'set kyverno: "{own}", or vendor another version of the chart'
-    if found.name == ENGINE:
+    if vendored.name == ENGINE:
         hint += "; or engine: false where another chart installs Kyverno"
     location = environment.locate("kyverno")
     raise InputError(f"{what}, not {environment.kyverno}", location, hint)
 
 
-def plan(found: Vendored, environments: Iterable[Environment], root: Path) -> ChartPlan:
+def plan(taken: Vendored, environments: Iterable[Environment], root: Path) -> ChartPlan:
     """The chart for these environments; root: the project's folder. Raises InputError."""
-    files = {name: text for name, text in found.chart.files.items() if name != VALUES}
-    values = {VALUES: found.chart.files.get(VALUES, "")}
+    files = {name: text for name, text in taken.chart.files.items() if name != VALUES}
+    values = {VALUES: taken.chart.files.get(VALUES, "")}
     own: dict[str, Body] = {}
     for environment in environments:
-        require_kyverno(found, environment)
-        own[environment.name] = said(found, environment, root).values
+        require_kyverno(taken, environment)
+        own[environment.name] = said(taken, environment, root).values
     for environment_name, body in layered(own).items():
         name = values_file(environment_name)
         if name in files:
             what = f"has a file {name} of its own, and the environment needs that name"
-            raise InputError(what, Location(str(found.folder)), "rename the environment")
+            raise InputError(what, Location(str(taken.folder)), "rename the environment")
         head = (
-            f"# What chartkit.yaml says of {environment_name} to upstream's chart {found.name}.\n"
+            f"# What chartkit.yaml says of {environment_name} to upstream's chart {taken.name}.\n"
         )
         values[name] = head + (dump_yaml(body) if body else "")
-    return ChartPlan(found.name, files, values)
+    return ChartPlan(taken.name, files, values)
 
 
-def said(found: Vendored, environment: Environment, root: Path) -> Said:
+def said(vendored: Vendored, environment: Environment, root: Path) -> Said:
     """Return the values from chartkit.yaml for the chart of an environment; raises InputError."""
-    return environment_values(found.chart, environment, root)
+    return environment_values(vendored.chart, environment, root)
 
 
 @dataclass(frozen=True, slots=True)

@@ -159,8 +159,8 @@ class KeyedMap(dict[Value, Value]):
         """The value under a key; a number that is not a key finds an equal number."""
         if key != key:
             return default
-        for place in (_place(key), *_other_places(key)):
-            entry = self._entries.get(place)
+        for slot in (_place(key), *_other_places(key)):
+            entry = self._entries.get(slot)
             if entry is not None:
                 return entry[1]
         return default

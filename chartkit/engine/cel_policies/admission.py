@@ -57,23 +57,23 @@ class Binding:
     location: Location
 
 
-def bindings_of(policy: CelPolicy, found: Sequence[Resource]) -> tuple[Binding, ...]:
+def bindings_of(policy: CelPolicy, resources: Sequence[Resource]) -> tuple[Binding, ...]:
     """The bindings of a policy, in order; raises CompileError for one that its schema refuses."""
     return tuple(
         _read(policy, resource)
-        for resource in found
+        for resource in resources
         if resource.kind == f"{policy.kind}Binding"
         and mapping_at(resource.body, "spec").get("policyName") == policy.name
     )
 
 
-def unbound_faults(found: Sequence[Resource]) -> Iterator[Diagnostic]:
+def unbound_faults(resources: Sequence[Resource]) -> Iterator[Diagnostic]:
     """Yield the faults of bindings whose policy is not among some objects, or is not named.
 
     Those of a policy that is there are checked with it.
     """
-    policies = {(resource.kind, resource.name) for resource in found}
-    for binding in filter(is_binding, found):
+    policies = {(resource.kind, resource.name) for resource in resources}
+    for binding in filter(is_binding, resources):
         named = mapping_at(binding.body, "spec").get("policyName")
         if isinstance(named, str) and (binding.kind.removesuffix("Binding"), named) in policies:
             continue
@@ -234,7 +234,7 @@ class AdmissionExpressions:
     @property
     def programs(self) -> Mapping[str, Program]:
         """Return the programs of the variables that compile."""
-        return {name: one.program for name, one in self._variables.items() if one.program}
+        return {name: made.program for name, made in self._variables.items() if made.program}
 
 
 def known_conditions(policy: CelPolicy) -> list[tuple[NamedExpression, Program]]:

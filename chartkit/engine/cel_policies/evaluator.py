@@ -95,9 +95,9 @@ def _namespace(attributes: Attributes) -> Body | None:
     return namespace_value({"apiVersion": "v1", "kind": "Namespace", "metadata": metadata})
 
 
-def namespace_value(known: Body) -> Body:
+def namespace_value(namespace: Body) -> Body:
     """A Namespace as Go has it: with a specification and a status, even if they are empty."""
-    return {**known, **{key: known.get(key) or {} for key in ("spec", "status")}}
+    return {**namespace, **{key: namespace.get(key) or {} for key in ("spec", "status")}}
 
 
 class Evaluator:

@@ -107,12 +107,12 @@ def exceptions_of(policy: CelPolicy, found: Iterable[CelException]) -> tuple[Cel
     return tuple(item for item in found if not item.is_expired for _ in range(item.named(policy)))
 
 
-def without_effect(policy: CelPolicy, found: Iterable[CelException]) -> Iterator[Diagnostic]:
+def without_effect(policy: CelPolicy, exceptions: Iterable[CelException]) -> Iterator[Diagnostic]:
     """Yield a warning for each exception that names an ImageValidatingPolicy and only some images
     or values: Kyverno passes over it (`pkg/image/verification/evaluator/policy.go`)."""
     if policy.kind is not CelKind.IMAGE_VALIDATING:
         return
-    for exception in dict.fromkeys(found):
+    for exception in dict.fromkeys(exceptions):
         if exception.named(policy) and not exception.is_full:
             field = "images" if exception.images else "allowedValues"
             text = f"exception {exception.key} has no effect on {policy.kind_name} {policy.key}"

@@ -100,12 +100,12 @@ class Roots:
         scope: Mapping[str, Value],
         programs: Mapping[str, Program],
         host: RepeatHost,
-        known: Mapping[str, Datum] | None = None,
+        values: Mapping[str, Datum] | None = None,
     ) -> None:
         self._scope = scope
         self._programs = programs
         self._host = host
-        self._known: dict[str, Datum] = dict(known or {})
+        self._known: dict[str, Datum] = dict(values or {})
         self.judged = scope["object"] or scope["oldObject"]
         self.is_unread = True
 

@@ -200,8 +200,8 @@ def scalar(node: yaml.ScalarNode) -> Json:
         fraction = fraction.rstrip("0")
         shown = f"{int(whole):02}" + (f".{fraction}" if fraction else "")
         return f"{date}T{int(hour):02}:{int(minute):02}:{shown}{zone or 'Z'}"
-    plain = text.replace("_", "")
-    integer = _INTEGER.fullmatch(plain)
+    joined = text.replace("_", "")
+    integer = _INTEGER.fullmatch(joined)
     if integer is not None:
         sign, *digits = integer.groups()
         base, written = next(
@@ -210,7 +210,7 @@ def scalar(node: yaml.ScalarNode) -> Json:
         number = int(sign + written, base)
         if -(2**63) <= number < 2**64:
             return number
-    return float(plain) if _FLOAT.fullmatch(plain) else text
+    return float(joined) if _FLOAT.fullmatch(joined) else text
 
 
 Scope = Mapping[str, Value]

@@ -142,7 +142,7 @@ class DeletingPolicy(Evaluator):
         )
         scope["variables"] = Variables(self._variables, scope, host)
         try:
-            excepted = [holds(one, scope, host, ignores_errors=False) for one in self._exceptions]
+            excepted = [holds(rule, scope, host, ignores_errors=False) for rule in self._exceptions]
             deletes = not any(excepted) and holds(
                 self._conditions, scope, host, ignores_errors=False
             )

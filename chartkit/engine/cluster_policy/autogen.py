@@ -109,8 +109,8 @@ def _compute(rules: Sequence[Rule], kinds: str) -> tuple[Rule, ...]:
 
 
 def _extensions(rule: Rule, kinds: str) -> Iterable[Rule]:
-    plain = ",".join(kind for kind in sorted(kinds.split(",")) if kind != CRON_JOB)
-    body = _for_controllers(rule, plain)
+    others = ",".join(kind for kind in sorted(kinds.split(",")) if kind != CRON_JOB)
+    body = _for_controllers(rule, others)
     if body is not None:
         yield _finish(rule, body, cron=False)
     if CRON_JOB in kinds or "all" in kinds:

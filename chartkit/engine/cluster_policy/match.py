@@ -163,50 +163,50 @@ def _bind_filter(
 
 
 def filter_checks(
-    one: ResourceFilter, role: Role, kind: GroupVersionKind, sub: str
+    block: ResourceFilter, role: Role, kind: GroupVersionKind, sub: str
 ) -> Iterator[FilterCheck]:
     """Yield the checks of a filter for objects of a kind, in their order. A check of the kind alone
     is `always` or `never`."""
     described = bool(
-        one.kinds
-        or one.name
-        or one.names
-        or one.namespaces
-        or one.annotations
-        or one.selector is not None
-        or one.namespace_selector is not None
-        or one.operations
+        block.kinds
+        or block.name
+        or block.names
+        or block.namespaces
+        or block.annotations
+        or block.selector is not None
+        or block.namespace_selector is not None
+        or block.operations
     )
-    has_user = bool(one.roles or one.cluster_roles or one.subjects)
-    if not (described or has_user or (one.has_user and role is not Role.EXCEPTION)):
+    has_user = bool(block.roles or block.cluster_roles or block.subjects)
+    if not (described or has_user or (block.has_user and role is not Role.EXCEPTION)):
         yield FilterCheck("filter", (), never)
         return
-    if one.kinds:
-        holds: Predicate = always if compile_kinds(one.kinds)(kind, sub) else never
+    if block.kinds:
+        holds: Predicate = always if compile_kinds(block.kinds)(kind, sub) else never
         yield FilterCheck("kind", (_RESOURCES, "kinds"), holds)
-    if one.operations and role is not Role.EXCEPTION:
-        operations = frozenset(one.operations)
+    if block.operations and role is not Role.EXCEPTION:
+        operations = frozenset(block.operations)
         yield FilterCheck(
             "operation", (_RESOURCES, "operations"), lambda facts: facts.operation in operations
         )
-    for key, names in (("name", (one.name,) if one.name else ()), ("names", one.names)):
+    for key, names in (("name", (block.name,) if block.name else ()), ("names", block.names)):
         if names:
             yield FilterCheck("name", (_RESOURCES, key), _named(names))
-    if one.namespaces:
-        holds = _in_namespaces(one.namespaces)
+    if block.namespaces:
+        holds = _in_namespaces(block.namespaces)
         yield FilterCheck("namespace", (_RESOURCES, "namespaces"), holds)
-    if one.annotations:
-        holds = _annotated(one.annotations)
+    if block.annotations:
+        holds = _annotated(block.annotations)
         yield FilterCheck("annotations", (_RESOURCES, "annotations"), holds)
-    if one.selector is not None:
-        holds = _labelled(one.selector)
+    if block.selector is not None:
+        holds = _labelled(block.selector)
         yield FilterCheck("labels", (_RESOURCES, "selector"), holds)
-    if one.namespace_selector is not None and (role is not Role.EXCEPTION or not _is_own(kind)):
-        holds = _of_namespace_labels(one.namespace_selector, kind)
+    if block.namespace_selector is not None and (role is not Role.EXCEPTION or not _is_own(kind)):
+        holds = _of_namespace_labels(block.namespace_selector, kind)
         yield FilterCheck("namespaceLabels", (_RESOURCES, "namespaceSelector"), holds)
-    if one.has_user:
-        key = "roles" if one.roles else "clusterRoles" if one.cluster_roles else "subjects"
-        yield FilterCheck("user", (key,), _of_user(one, role, described))
+    if block.has_user:
+        key = "roles" if block.roles else "clusterRoles" if block.cluster_roles else "subjects"
+        yield FilterCheck("user", (key,), _of_user(block, role, described))
 
 
 _NOBODY: Final = User()
@@ -271,10 +271,10 @@ def _annotated(annotations: Mapping[str, str]) -> Predicate:
     return matches
 
 
-def compile_user(one: ResourceFilter) -> Callable[[User], bool]:
+def compile_user(block: ResourceFilter) -> Callable[[User], bool]:
     """Return a test of users: one of the roles and cluster roles, and one of the subjects."""
-    roles, cluster_roles = frozenset(one.roles), frozenset(one.cluster_roles)
-    subjects = [_compile_subject(subject) for subject in one.subjects]
+    roles, cluster_roles = frozenset(block.roles), frozenset(block.cluster_roles)
+    subjects = [_compile_subject(subject) for subject in block.subjects]
 
     def matches(user: User) -> bool:
         if roles and roles.isdisjoint(user.roles):

@@ -308,7 +308,7 @@ class CompiledRule:
         handle = self.body.handle
         if not self.exceptions:
             return handle(context, request)
-        applying = tuple(each.exception for each in self.exceptions if each.applies(facts, context))
+        applying = tuple(item.exception for item in self.exceptions if item.applies(facts, context))
         if not applying:
             return handle(context, request)
         if isinstance(handle, ExceptedHandler):

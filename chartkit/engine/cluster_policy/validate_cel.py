@@ -35,7 +35,7 @@ def cel_fault(cel: Body) -> str | None:
     kind: Body | None = cel.get("paramKind")
     reference: Body | None = cel.get("paramRef")
     required = {
-        "expressions.expression": [one["expression"] for one in cel.get("expressions") or ()]
+        "expressions.expression": [row["expression"] for row in cel.get("expressions") or ()]
     }
     if kind is not None:
         required |= {f"paramKind.{key}": [kind.get(key)] for key in ("apiVersion", "kind")}
@@ -46,7 +46,7 @@ def cel_fault(cel: Body) -> str | None:
         required["paramRef.parameterNotFoundAction"] = [action is not None]
         required["paramKind"] = [kind is not None]
     for key in ("key", "valueExpression"):
-        required[f"auditAnnotation.{key}"] = [one[key] for one in cel.get("auditAnnotations") or ()]
+        required[f"auditAnnotation.{key}"] = [row[key] for row in cel.get("auditAnnotations") or ()]
     for name, values in required.items():
         if not all(values):
             if name == "name":

@@ -85,19 +85,19 @@ class ImageExtractor(NamedTuple):
         return image
 
 
-def members_at(value: Json, place: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Json]]:
+def members_at(value: Json, steps: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Json]]:
     """The objects that `*` in a path leads to, with their places; members that hold no image are
     passed over, as since Kyverno 1.19.1. Raises `EvaluationError` for a value without members."""
     if isinstance(value, list):
         for index, member in enumerate(value):
             if isinstance(member, dict):
-                yield (*place, str(index)), member
+                yield (*steps, str(index)), member
             elif isinstance(member, list):
-                yield from members_at(member, (*place, str(index)))
+                yield from members_at(member, (*steps, str(index)))
     elif isinstance(value, dict):
         for key, member in value.items():
             if isinstance(member, dict | list):
-                yield (*place, key), member
+                yield (*steps, key), member
     else:
         raise EvaluationError("invalid image config")
 

@@ -37,8 +37,8 @@ class Origins(NamedTuple):
 
     def inside(self, context: Context, judged: Traced, elements: Mapping[str, Traced]) -> Origins:
         """Return the origins inside a loop."""
-        known = {_REQUEST: self._request()}
-        return Origins(context, judged, self.budget, {**self.elements, **elements}, known)
+        request = {_REQUEST: self._request()}
+        return Origins(context, judged, self.budget, {**self.elements, **elements}, request)
 
     def query(self, text: str) -> Traced:
         """Return the result of an expression with its fields; raises `EvaluationError`."""

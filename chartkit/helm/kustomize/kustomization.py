@@ -385,8 +385,8 @@ class Tree:
         """Return the tree of one kustomization as if its file had another text, with references to
         the same files and folders."""
         other = replace(kustomization, document=document)
-        known = {**self._known, kustomization.folder: other}
-        return Tree(self.repository, [kustomization.folder], read=self.read, _known=known)
+        kustomizations = {**self._known, kustomization.folder: other}
+        return Tree(self.repository, [kustomization.folder], read=self.read, _known=kustomizations)
 
     def closure(self, folder: str) -> list[Kustomization]:
         """Return a folder's kustomization and all that it builds on, the nearest first."""
@@ -438,7 +438,7 @@ class Tree:
 
     def _unfold(self, roots: Sequence[str]) -> None:
         """Find the builds of roots: entries in place of one that changes nothing."""
-        plain: dict[str, None] = {}
+        unfolded: dict[str, None] = {}
         waiting, seen = list(roots), set(roots)
         while waiting:
             overlay = self.at(waiting.pop(0))
@@ -448,7 +448,7 @@ class Tree:
                 self.builds.append(overlay.folder)
                 continue
             files = (file.real for file in overlay.files)
-            plain.update(dict.fromkeys(file for file in files if not self._is_left_out(file)))
+            unfolded.update(dict.fromkeys(file for file in files if not self._is_left_out(file)))
             for reference in overlay.folders:
                 names = (os.path.join(reference.real, name) for name in NAMES)
                 if self.at(reference.real) is None and not any(map(os.path.isfile, names)):
@@ -462,7 +462,7 @@ class Tree:
                 if reference.real not in seen and not is_left_out:
                     seen.add(reference.real)
                     waiting.append(reference.real)
-        self.plain = list(plain)
+        self.plain = list(unfolded)
 
 
 def program() -> tuple[str, tuple[str, ...]] | None:

@@ -52,11 +52,11 @@ def key_text(reference: str, keys: KeySource) -> str:
 def held_key(secret: Body) -> bytes | None:
     """Return the public key of a Secret, as `KeySource` has it; raises UnknownKeyError for a Secret
     that no cluster would accept."""
-    data, plain = (_entries(secret.get(key)) for key in ("data", "stringData"))
-    if not data and not plain:
+    data, texts = (_entries(secret.get(key)) for key in ("data", "stringData"))
+    if not data and not texts:
         return None
-    if PUBLIC_KEY in plain:
-        return plain[PUBLIC_KEY].encode()
+    if PUBLIC_KEY in texts:
+        return texts[PUBLIC_KEY].encode()
     try:
         return base64.b64decode(data.get(PUBLIC_KEY, ""), validate=True)
     except (binascii.Error, ValueError):

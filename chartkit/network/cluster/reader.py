@@ -363,13 +363,13 @@ def entries_there(reader: Reader) -> tuple[list[GlobalContextEntry], list[Diagno
     return entries, diagnostics
 
 
-def joined(one: PolicyAttachments, other: PolicyAttachments) -> PolicyAttachments:
+def joined(first: PolicyAttachments, other: PolicyAttachments) -> PolicyAttachments:
     """Return the objects of both."""
     return PolicyAttachments(
-        one.exceptions + other.exceptions,
-        one.cel_exceptions + other.cel_exceptions,
-        one.bindings + other.bindings,
-        one.allows_http or other.allows_http,
+        first.exceptions + other.exceptions,
+        first.cel_exceptions + other.cel_exceptions,
+        first.bindings + other.bindings,
+        first.allows_http or other.allows_http,
     )
 
 

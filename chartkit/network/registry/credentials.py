@@ -124,7 +124,7 @@ def _login(auths: Mapping[str, Body], key: str, source: str) -> Login | None:
     return None if body is None else read_login(body, f"{source}: the auth of {key}")
 
 
-def read_login(body: Body, place: str) -> Login | None:
+def read_login(body: Body, shown: str) -> Login | None:
     """Return an entry of `auths`; None for one without a user. Raises RegistryError, which says the
     place and nothing of the entry."""
     name, password = text_of(body.get("username")), text_of(body.get("password"))
@@ -133,10 +133,10 @@ def read_login(body: Body, place: str) -> Login | None:
             padded = auth + "=" * (-len(auth) % 4)
             pair = base64.b64decode(padded, validate=True).decode()
         except (binascii.Error, UnicodeDecodeError):
-            raise RegistryError(f"{place} is not base64", unanswered=True) from None
+            raise RegistryError(f"{shown} is not base64", unanswered=True) from None
         name, colon, password = pair.partition(":")
         if not colon:
-            raise RegistryError(f"{place} is not a name and password", unanswered=True)
+            raise RegistryError(f"{shown} is not a name and password", unanswered=True)
     identity, token = text_of(body.get("identitytoken")), text_of(body.get("registrytoken"))
     if not (name or identity or token):
         return None
@@ -293,15 +293,15 @@ def read_pull_secret(body: Body) -> PullSecret | None:
         return None
     if not isinstance(metadata, dict):
         return None
-    place = f"{metadata.get('namespace') or 'default'}/{metadata.get('name')}"
+    name = f"{metadata.get('namespace') or 'default'}/{metadata.get('name')}"
     key = _KEYS.get(str(body.get("type")), "")
-    plain = _entry(body.get("stringData"), key)
-    if plain:
-        return PullSecret(place, key, plain.encode())
+    text = _entry(body.get("stringData"), key)
+    if text:
+        return PullSecret(name, key, text.encode())
     try:
-        return PullSecret(place, key, base64.b64decode(_entry(body.get("data"), key)))
+        return PullSecret(name, key, base64.b64decode(_entry(body.get("data"), key)))
     except (binascii.Error, ValueError):
-        return PullSecret(place, key, b"not base64")
+        return PullSecret(name, key, b"not base64")
 
 
 def place_of(name: str) -> str:

@@ -45,13 +45,13 @@ class Settings:
 
 def read_settings(
     mirrors: Sequence[str] = (),
-    plain: Sequence[str] = (),
+    plain_hosts: Sequence[str] = (),
     authorities: Path | None = None,
     cache: Path | None = None,
 ) -> Settings:
     """Read the user's options for registries; raises InputError.
 
-    mirrors: `REGISTRY=HOST`; plain: hosts; authorities: a file of certificates in PEM.
+    mirrors: `REGISTRY=HOST`; plain_hosts: hosts; authorities: a file of certificates in PEM.
     """
     hosts: dict[str, str] = {}
     for text in mirrors:
@@ -71,7 +71,7 @@ def read_settings(
             raise InputError(f"cannot be read: {why}", Location(str(authorities))) from None
     if cache is not None and cache.exists() and not cache.is_dir():
         raise InputError("is not a folder (--registry-cache)", Location(str(cache)))
-    named = frozenset(_host(text, "--registry-plain-http") for text in plain)
+    named = frozenset(_host(text, "--registry-plain-http") for text in plain_hosts)
     return Settings(hosts, named, authorities, cache)
 
 

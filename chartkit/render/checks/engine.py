@@ -47,14 +47,14 @@ TEST_HOOK = "test"
 _SHOWN = frozenset({Status.FAIL, Status.ERROR, Status.WARN})
 
 
-def compiled_set(found: Iterable[Resource], allows_http: bool = False) -> PolicySet:
+def compiled_set(resources: Iterable[Resource], allows_http: bool = False) -> PolicySet:
     """Compile each policy, with the bindings and exceptions among them; what does not compile
     becomes diagnostics. The same texts give one and the same set.
 
     allows_http: whether the controllers let policies of a namespace call services. Raise
     CompileError for an exception that Kyverno refuses.
     """
-    return _set(tuple((json.dumps(item.body), item.location) for item in found), allows_http)
+    return _set(tuple((json.dumps(item.body), item.location) for item in resources), allows_http)
 
 
 @lru_cache(maxsize=2048)

@@ -103,19 +103,19 @@ def _markdown(comparisons: Sequence[Comparison]) -> Iterator[Block]:
                 yield Code(fields)
 
 
-def report(found: Sequence[Comparison]) -> CommandReport:
+def report(comparisons: Sequence[Comparison]) -> CommandReport:
     """Return the comparisons for every format."""
     return CommandReport(
-        text=lambda _width: _text(found),
+        text=lambda _width: _text(comparisons),
         value=lambda: {
             "comparisons": [
                 {"from": item.before, "to": item.after, "changes": list(map(_body, item.changes))}
-                for item in found
+                for item in comparisons
             ]
         },
         rows="comparisons",
-        markdown=lambda: _markdown(found),
-        findings=lambda: _findings(found),
+        markdown=lambda: _markdown(comparisons),
+        findings=lambda: _findings(comparisons),
     )
 
 
@@ -131,10 +131,10 @@ def _findings(comparisons: Sequence[Comparison]) -> Iterator[Finding]:
             yield diagnostic_finding(Diagnostic(f"{rated.risk.level}-risk", severity, text))
 
 
-def headlines(found: Comparison) -> Iterator[str]:
+def headlines(comparison: Comparison) -> Iterator[str]:
     """Yield what the changes come to for users: policies that begin or cease to refuse, and those
     that only change their form."""
-    changed = [change.change for change in found.changes if change.change.what is What.CHANGED]
+    changed = [change.change for change in comparison.changes if change.change.what is What.CHANGED]
     judging = [change for change in changed if is_policy(change)]
     weaker = [change for change in judging if refuses(change.before) and not refuses(change.after)]
     stronger = [item for item in judging if refuses(item.after) and not refuses(item.before)]

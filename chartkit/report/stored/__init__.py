@@ -105,19 +105,19 @@ def _guided(findings: Sequence[Finding], guide: Guide) -> Iterator[Finding]:
         yield replace(finding, rule=rule)
 
 
-def compared(found: ReportChanges, guide: Guide = lambda _names: {}) -> CommandReport:
+def compared(changes: ReportChanges, guide: Guide = lambda _names: {}) -> CommandReport:
     """Return the difference of two reports for every format; findings that are new are its
     findings; guide: gives guidance for policies."""
     return CommandReport(
-        text=lambda _width: _compared_text(found),
+        text=lambda _width: _compared_text(changes),
         value=lambda: {
-            "new": [_row(finding) for finding in found.new],
-            "fixed": [_row(finding) for finding in found.fixed],
-            "unchanged": found.unchanged,
+            "new": [_row(finding) for finding in changes.new],
+            "fixed": [_row(finding) for finding in changes.fixed],
+            "unchanged": changes.unchanged,
         },
         rows="new",
-        own={"html": lambda: _compared_page(found, guide)},
-        findings=lambda: found.new,
+        own={"html": lambda: _compared_page(changes, guide)},
+        findings=lambda: changes.new,
     )
 
 

@@ -231,13 +231,13 @@ class Totals:
         self._counts: dict[str, Counter[Status]] = {}
         self._objects: Counter[str] = Counter()
 
-    def add(self, found: Sequence[tuple[RuleResult, PolicyFacts]]) -> None:
+    def add(self, results: Sequence[tuple[RuleResult, PolicyFacts]]) -> None:
         """Add what an object has."""
-        for result, facts in found:
+        for result, facts in results:
             policy = result.policy_id
             self._names[policy], self._severities[policy] = result.policy, facts.severity
             self._counts.setdefault(policy, Counter())[result.status] += 1
-        self._objects.update({result.policy_id for result, _ in found})
+        self._objects.update({result.policy_id for result, _ in results})
 
     def merge(self, other: Totals) -> None:
         """Add what other objects have."""

@@ -24,11 +24,11 @@ _TABLE: Final = Path(__file__).with_name("kinds.yaml")
 _STEPS: Final = {**vars(steps), **vars(admission)}
 
 
-def all_as_stored(found: Sequence[Resource]) -> list[Resource]:
+def all_as_stored(resources: Sequence[Resource]) -> list[Resource]:
     """Return objects as an API server stores them; Pods take fields from the service accounts among
     the objects."""
-    accounts = accounts_among(found)
-    return [as_stored(resource, accounts) for resource in found]
+    accounts = accounts_among(resources)
+    return [as_stored(resource, accounts) for resource in resources]
 
 
 def as_stored(resource: Resource, accounts: Accounts | None = None) -> Resource:

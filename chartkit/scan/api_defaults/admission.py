@@ -173,11 +173,11 @@ Accounts = dict[tuple[str, str], Body]
 """The known service accounts, by namespace and name."""
 
 
-def accounts_among(found: Iterable[Resource]) -> Accounts:
+def accounts_among(resources: Iterable[Resource]) -> Accounts:
     """Return the service accounts among objects; the default namespace is `default`."""
     return {
         (resource.namespace or "default", resource.name): resource.body
-        for resource in found
+        for resource in resources
         if (resource.api_version, resource.kind) == ("v1", "ServiceAccount")
     }
 

@@ -67,12 +67,12 @@ class Definitions:
         return [key.version for key in self.kinds if (key.group, key.kind) == (group, kind)]
 
 
-def read_definitions(found: Iterable[Resource]) -> Definitions:
+def read_definitions(resources: Iterable[Resource]) -> Definitions:
     """Return the kinds that objects define; of two definitions of a kind the last counts."""
     kinds: dict[GroupVersionKind, CustomKind] = {}
     schemas: dict[tuple[str, str], _Read] = {}
     faults: list[Diagnostic] = []
-    for resource in filter(is_definition, found):
+    for resource in filter(is_definition, resources):
         if resource.api_version != _SERVED:
             message = f"{resource.api_version}: no API server serves it any more"
             faults.append(_fault(resource, message, "/apiVersion", f"write {_SERVED}"))

@@ -99,11 +99,11 @@ class CustomResources:
             failures.append(skipped if fault.text == _UNCHECKED else result)
         return failures or [_result(custom.definition, SCHEMA_RULE, Status.PASS, "", ())]
 
-    def undefined(self, found: Sequence[Resource]) -> Iterator[Diagnostic]:
+    def undefined(self, resources: Sequence[Resource]) -> Iterator[Diagnostic]:
         """Yield a note for each custom kind among objects that no definition is known of."""
         defined = {(known.group, known.kind) for known in self.definitions.kinds}
         seen: set[tuple[str, str]] = set()
-        for resource in found:
+        for resource in resources:
             kind = kind_of(resource)
             name = (kind.group, kind.kind)
             if name in seen or name in defined or not is_custom(kind) or _is_kyverno(kind.group):

@@ -218,11 +218,11 @@ def listed_exceptions(
     ]
 
 
-def listing(found: Sequence[ListedException], now: datetime) -> CommandReport:
+def listing(exceptions: Sequence[ListedException], now: datetime) -> CommandReport:
     """Return the list for every format."""
     return CommandReport(
-        text=lambda _width: _list_text(found, now),
-        value=lambda: {"exceptions": [_list_body(exception, now) for exception in found]},
+        text=lambda _width: _list_text(exceptions, now),
+        value=lambda: {"exceptions": [_list_body(exception, now) for exception in exceptions]},
         rows="exceptions",
     )
 
@@ -265,13 +265,13 @@ def _list_body(listed: ListedException, now: datetime) -> Body:
     }
 
 
-def check_report(filed_: Sequence[FiledException], found: Sequence[Diagnostic]) -> CommandReport:
+def check_report(filed_: Sequence[FiledException], faults: Sequence[Diagnostic]) -> CommandReport:
     """Return the faults of exceptions for every format."""
     return CommandReport(
-        text=lambda _width: _check_text(filed_, found),
-        value=lambda: {"exceptions": len(filed_), "findings": list(map(diagnostic_entry, found))},
+        text=lambda _width: _check_text(filed_, faults),
+        value=lambda: {"exceptions": len(filed_), "findings": list(map(diagnostic_entry, faults))},
         rows="findings",
-        findings=lambda: map(diagnostic_finding, found),
+        findings=lambda: map(diagnostic_finding, faults),
     )
 
 

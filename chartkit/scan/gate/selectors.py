@@ -65,12 +65,12 @@ class SelectorReader:
         return frozenset(name for policies in matching for name in policies)
 
 
-def selects_nothing(selector: Selector, known: Collection[str]) -> InputError:
+def selects_nothing(selector: Selector, names: Collection[str]) -> InputError:
     """Return the error of a selector that matches none of those known."""
     if selector.key not in KEYS:
         listed = ", ".join(sorted(selector.policies))
         hint = f"its policies are not among those of this scan: {listed}" if listed else None
         return InputError(f"{selector} selects nothing", hint=hint or "no policy covers it")
-    values = ", ".join(sorted(known)[:_SHOWN]) + (" …" if len(known) > _SHOWN else "")
-    hint = suggestion(selector.pattern, known) or (f"there are {values}" if known else None)
+    values = ", ".join(sorted(names)[:_SHOWN]) + (" …" if len(names) > _SHOWN else "")
+    hint = suggestion(selector.pattern, names) or (f"there are {values}" if names else None)
     return InputError(f"{selector} selects nothing", hint=hint)

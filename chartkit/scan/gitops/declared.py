@@ -169,9 +169,9 @@ def _add_reference(
 
 def _entry(config: Resource, key: str) -> str | None:
     """Return a text of a ConfigMap or Secret; None where it is not there. Raise InputError."""
-    plain = mapping_at(config.body, "stringData").get(key)
-    if config.kind == "Secret" and isinstance(plain, str):
-        return plain
+    text = mapping_at(config.body, "stringData").get(key)
+    if config.kind == "Secret" and isinstance(text, str):
+        return text
     value = mapping_at(config.body, "data").get(key)
     if not isinstance(value, str) or config.kind != "Secret":
         return value if isinstance(value, str) else None

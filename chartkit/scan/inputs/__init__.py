@@ -217,11 +217,11 @@ def named_objects(documents: Sequence[Document], note: Note) -> list[Resource]:
     return without_answers(resources(documents), is_named=True, note=note)
 
 
-def without_answers(found: Sequence[Resource], is_named: bool, note: Note) -> list[Resource]:
+def without_answers(resources: Sequence[Resource], is_named: bool, note: Note) -> list[Resource]:
     """Return objects without answers of API servers, for which note is called; raise InputError for
     one in a file that the user names."""
     objects: list[Resource] = []
-    for resource in found:
+    for resource in resources:
         fault = answer_fault(resource)
         if not fault:
             objects.append(resource)

@@ -92,11 +92,11 @@ class RemotePaths:
             return resource
         return Resource(resource.body, location)
 
-    def diagnostic(self, found: Diagnostic) -> Diagnostic:
+    def diagnostic(self, row: Diagnostic) -> Diagnostic:
         """Return a diagnostic with its location, as messages name it."""
-        if found.location is None:
-            return found
-        return replace(found, location=self.location(found.location))
+        if row.location is None:
+            return row
+        return replace(row, location=self.location(row.location))
 
     @contextmanager
     def naming(self) -> Iterator[Note]:

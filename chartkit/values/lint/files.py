@@ -313,16 +313,16 @@ def _move(tree: Tree, old: FieldPath, new: tuple[str, ...]) -> None:
     tree.put(new, taken)
 
 
-def report(found: Sequence[Diagnostic], explanations: Mapping[str, Explanation]) -> CommandReport:
+def report(rows: Sequence[Diagnostic], explanations: Mapping[str, Explanation]) -> CommandReport:
     """Return findings for every format; explanations: of their ids."""
-    counts = Counter(diagnostic.severity for diagnostic in found)
+    counts = Counter(diagnostic.severity for diagnostic in rows)
     totals = ", ".join(f"{severity}s: {counts[severity]}" for severity in Severity)
     return CommandReport(
         text=lambda _width: [
-            *map(str, grouped(found, severities=(Severity.NOTE,), more="-o json")),
+            *map(str, grouped(rows, severities=(Severity.NOTE,), more="-o json")),
             totals,
         ],
-        value=lambda: {"findings": [diagnostic_body(diagnostic) for diagnostic in found]},
+        value=lambda: {"findings": [diagnostic_body(diagnostic) for diagnostic in rows]},
         rows="findings",
-        findings=lambda: diagnostic_findings(found, explanations),
+        findings=lambda: diagnostic_findings(rows, explanations),
     )

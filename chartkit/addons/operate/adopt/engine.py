@@ -206,8 +206,8 @@ def find_versions(estate: Estate, options: AdoptOptions) -> tuple[Versions, list
     return Versions(kyverno, kubernetes, eks, chart, release, bool(other)), rows
 
 
-def _elsewhere(place: str, estate: Estate) -> Row:
-    message = f"is in {place}, and chartkit's charts install it as kyverno/kyverno: two would run"
+def _elsewhere(key: str, estate: Estate) -> Row:
+    message = f"is in {key}, and chartkit's charts install it as kyverno/kyverno: two would run"
     hint = "engine: false leaves it there; remove it before you set engine: true"
     return Row(Outcome.LEFT, "Kyverno", message, estate.engine[0].location, hint, estate.name)
 

@@ -261,21 +261,21 @@ def _settle(policy: AdoptedPolicy, find_substitute: SubstituteFinder) -> Iterato
         yield piece.row(Outcome.LEFT, message, hint, name)
 
 
-def _replaced(policy: AdoptedPolicy, found: Substitute) -> Iterator[Row]:
+def _replaced(policy: AdoptedPolicy, other: Substitute) -> Iterator[Row]:
     """Put a policy of a library in the place of one in use, with a row for each environment."""
-    given = (mapping_at(setting, "parameters") for setting in found.settings.values())
+    given = (mapping_at(setting, "parameters") for setting in other.settings.values())
     names = " and ".join(dict.fromkeys(str(name) for parameters in given for name in parameters))
     message = (
-        f"→ {found.reference}, which means the same with {names} of each environment: no request "
+        f"→ {other.reference}, which means the same with {names} of each environment: no request "
         "was found that shows a difference"
     )
     hint = "its rules and messages have other names and words: `chartkit diff` shows each"
     yield policy.piece.row(Outcome.TAKEN, message, hint)
     for name, piece in list(policy.variants.items()):
-        resource = replace(piece.resource, body=found.bodies[name])
+        resource = replace(piece.resource, body=other.bodies[name])
         policy.variants[name] = replace(piece, resource=resource, text="")
-    policy.settings = dict(found.settings)
-    policy.replaced_by = found.reference
+    policy.settings = dict(other.settings)
+    policy.replaced_by = other.reference
 
 
 def _made_of(base: Piece, variants: Mapping[str, Piece]) -> dict[str, Body]:

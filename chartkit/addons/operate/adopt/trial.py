@@ -84,10 +84,10 @@ def baseline_of(
     it; installed: the policies, bindings and exceptions of its charts; rendered: the violations
     that a render finds; track: shows how many kinds of a cluster are read."""
     counts: dict[Violation, int] = {violation.violation: violation.count for violation in rendered}
-    known = _Known(made={object_name(resource) for resource in filter(is_made, estate.objects)})
+    accepted = _Known(made={object_name(resource) for resource in filter(is_made, estate.objects)})
     if estate.survey is not None:
-        _scan_cluster(estate, installed, known, track)
-        for violation in known.matcher.updated(lambda _: True):
+        _scan_cluster(estate, installed, accepted, track)
+        for violation in accepted.matcher.updated(lambda _: True):
             counts[violation.violation] = max(violation.count, counts.get(violation.violation, 0))
     if not counts:
         return "", []
@@ -96,7 +96,7 @@ def baseline_of(
     of = f" of {counted(len(objects), 'object')}" if len(counts) > 1 else ""
     message = f"{total}{of} added to the baseline"
     hint = ""
-    if made := objects & known.made:
+    if made := objects & accepted.made:
         message += f"; {len(made)} of the objects are made by controllers"
         hint = "their names change: fix what makes them first"
     row = Row(Outcome.TAKEN, "baseline", message, None, hint, estate.name)

@@ -94,12 +94,12 @@ def _tell(outcome: Outcome, last: str, err: bool = False) -> None:
         click.echo(shown(line), err=err)
 
 
-def report(found: Diagnosis) -> CommandReport:
+def report(diagnosis: Diagnosis) -> CommandReport:
     """Return a diagnosis for every format."""
     from chartkit.report.command_report import CommandReport
 
     return CommandReport(
-        text=lambda _width: _text(found), value=lambda: _value(found), rows="webhooks"
+        text=lambda _width: _text(diagnosis), value=lambda: _value(diagnosis), rows="webhooks"
     )
 
 

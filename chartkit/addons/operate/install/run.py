@@ -331,18 +331,18 @@ def removal_text(removal: Removal) -> str:
     return "\n".join(lines) + "\n"
 
 
-def uninstall(found: Removal, engine: bool, tools: Tools) -> None:
-    """Remove what was found: policies first, because nothing evaluates them without the engine.
+def uninstall(removal: Removal, engine: bool, tools: Tools) -> None:
+    """Remove what was removal: policies first, because nothing evaluates them without the engine.
 
     Raises CutShortError, with what remains, where a step fails or the user interrupts.
     """
     try:
-        for release in found.releases:
-            _remove(release, engine, found.with_definitions, tools)
+        for release in removal.releases:
+            _remove(release, engine, removal.with_definitions, tools)
         if engine:
             _without_webhooks(tools)
             _without_roles(tools)
-            if found.with_definitions:
+            if removal.with_definitions:
                 for crd in _definitions(tools.cluster):
                     tools.cluster.delete(CRDS, crd["metadata"]["name"])
                 tools.waiting.until(

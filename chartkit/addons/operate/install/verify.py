@@ -269,9 +269,9 @@ class StoredObjects:
             count += 1
         return count
 
-    def write(self, found: Iterable[Difference]) -> None:
+    def write(self, differences: Iterable[Difference]) -> None:
         """Write the wanted values; a list as a whole, even where others added items."""
-        for difference in found:
+        for difference in differences:
             path = self._place(difference.resource)
             if path is not None and difference.path:
                 value: Json = difference.resource.body
@@ -357,10 +357,10 @@ def _shown(value: Json) -> str:
     return shortened(text, _LONGEST)
 
 
-def listed(found: Sequence[Difference], shown: int = 5) -> list[str]:
+def listed(differences: Sequence[Difference], shown: int = 5) -> list[str]:
     """Return the differences, a line each, up to a limit."""
-    more = [f"{len(found) - shown} more"] if len(found) > shown else []
-    return [*map(str, found[:shown]), *more]
+    more = [f"{len(differences) - shown} more"] if len(differences) > shown else []
+    return [*map(str, differences[:shown]), *more]
 
 
 def without_others(body: Body) -> list[Body] | None:

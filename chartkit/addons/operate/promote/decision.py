@@ -201,9 +201,9 @@ def _reasons(candidate: Candidate, options: PromoteOptions, excepted: bool) -> I
             yield f"its reports reach back to {since:%Y-%m-%d}: {days} days are asked for"
 
 
-def counted(found: Iterable[Violation]) -> str:
+def counted(violations: Iterable[Violation]) -> str:
     """Return the numbers of objects and namespaces with violations, in words."""
-    subjects = {violation.subject for violation in found}
+    subjects = {violation.subject for violation in violations}
     spaces = {name.namespace for name in subjects if name.namespace}
     text = f"{len(subjects)} object{'' if len(subjects) == 1 else 's'}"
     if spaces:
@@ -211,9 +211,9 @@ def counted(found: Iterable[Violation]) -> str:
     return text
 
 
-def owners_of(found: Iterable[Violation]) -> list[str]:
+def owners_of(violations: Iterable[Violation]) -> list[str]:
     """Return the owners of violations that are known, sorted."""
-    return sorted({violation.owner for violation in found if violation.owner})
+    return sorted({violation.owner for violation in violations if violation.owner})
 
 
 @dataclass(slots=True)
@@ -338,9 +338,9 @@ def candidates_of(
     return [Candidate(name, tuple(policies_of[name])) for name in sorted(policies_of)], policies
 
 
-def policy_name(policy: str, known: Iterable[str]) -> str:
+def policy_name(policy: str, names: Iterable[str]) -> str:
     """Return the name in chartkit.yaml of a policy, which charts may have split."""
-    for name in known:
+    for name in names:
         if policy == name or policy.removeprefix(f"{name}-") in _ENDS:
             return name
     return policy

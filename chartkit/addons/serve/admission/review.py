@@ -213,8 +213,8 @@ class RoleBindings:
 
     __slots__ = ("_bindings",)
 
-    def __init__(self, found: Iterable[Resource] = ()) -> None:
-        self._bindings = tuple(_binding(binding) for binding in found if is_role_binding(binding))
+    def __init__(self, roles: Iterable[Resource] = ()) -> None:
+        self._bindings = tuple(_binding(binding) for binding in roles if is_role_binding(binding))
 
     def user(self, info: Body, namespace: str) -> User:
         """Return a user with its roles; namespace: the namespace of the request."""

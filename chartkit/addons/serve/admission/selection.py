@@ -150,21 +150,21 @@ def decided(evaluated: Iterable[Evaluated], request: Request, failure: str) -> D
     return Decision(failures, "; ".join(denying), warnings)
 
 
-def refuses(found: Evaluated, request: Request, failure: str) -> bool:
+def refuses(evaluated: Evaluated, request: Request, failure: str) -> bool:
     """Report whether results of a ClusterPolicy refuse an object (`pkg/utils/engine`)."""
-    for result in found.results:
+    for result in evaluated.results:
         if result.status is Status.ERROR and failure == FAIL:
             return True
         if result.status is Status.FAIL:
             namespace, labels = request.resource.namespace, request.namespace_labels
-            if found.policy.action(result.rule, namespace, labels) == ENFORCE:
+            if evaluated.policy.action(result.rule, namespace, labels) == ENFORCE:
                 return True
     return False
 
 
-def acts(found: Evaluated, action: str) -> bool:
+def acts(evaluated: Evaluated, action: str) -> bool:
     """Report whether a failure of a CEL policy has an effect; without any, it denies."""
-    policy = found.policy.policy
+    policy = evaluated.policy.policy
     actions = policy.actions if isinstance(policy, CelPolicy) else ()
     return action in (actions or (DENY,))
 

@@ -202,15 +202,15 @@ _SHOWN: Final = 3
 
 
 def advice_for(
-    found: Estimate,
+    estimate: Estimate,
     policies: Sequence[RunnablePolicy],
     narrow: Reviews | None,
     by_kind: Mapping[str, int],
 ) -> list[Advice]:
     """Return the problems first, then the values that reduce the load; narrow: the reviews if all
     rules named CREATE and UPDATE; by_kind: the reviews about objects of each kind."""
-    wrong = [*_reports_pile_up(found), *_resources(found)]
-    less = [*_fewer_reviews(found, policies, narrow, by_kind), *_fewer_reports(found)]
+    wrong = [*_reports_pile_up(estimate), *_resources(estimate)]
+    less = [*_fewer_reviews(estimate, policies, narrow, by_kind), *_fewer_reports(estimate)]
     return sorted([*wrong, *less], key=lambda advice: advice.severity is not Severity.WARNING)
 
 
@@ -341,26 +341,26 @@ def _fewer_reports(estimate: Estimate) -> Iterator[Advice]:
         yield Advice(Severity.NOTE, "revisionHistoryLimit", message, values)
 
 
-def notes_for(found: Estimate, cluster: Cluster) -> list[str]:
+def notes_for(load: Estimate, cluster: Cluster) -> list[str]:
     """Return notes about the basis of the figures."""
     upstream = measurements()
     notes = []
-    if not found.settings.is_known:
+    if not load.settings.is_known:
         notes.append("Kyverno's settings are not known: the defaults of its chart are assumed")
-    guessed = sorted({kind.kind for kind in found.kinds if not kind.is_measured and not kind.made})
+    guessed = sorted({kind.kind for kind in load.kinds if not kind.is_measured and not kind.made})
     if guessed:
         notes.append(
             f"upstream counted no requests for {abridged(guessed, _SHOWN)}: at the least one for "
             "each operation, and what it counted for their Pods"
         )
-    if any(kind_load.kind == "DaemonSet" for kind_load in found.kinds):
+    if any(kind_load.kind == "DaemonSet" for kind_load in load.kinds):
         notes.append(f"a DaemonSet counts as {cluster.nodes} Pods: --nodes says how many nodes")
-    if any("finegrained" in name for name in found.webhooks):
+    if any("finegrained" in name for name in load.webhooks):
         notes.append("matchConditions of policies are not evaluated: reviews may be fewer")
-    if found.reports.reports:
+    if load.reports.reports:
         notes.append(
             f"etcd and memory: {upstream.source} measured them for Pods under {upstream.policies} "
-            f"policies; here a report has {found.reports.mean:.1f} results"
+            f"policies; here a report has {load.reports.mean:.1f} results"
         )
     return notes
 

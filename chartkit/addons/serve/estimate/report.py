@@ -44,14 +44,14 @@ _FIELDS: Final = (
 )
 
 
-def report(found: Estimate) -> CommandReport:
+def report(estimate: Estimate) -> CommandReport:
     """Return an estimate for every format."""
     return CommandReport(
-        text=lambda _width: _text(found),
-        value=lambda: _json(found),
+        text=lambda _width: _text(estimate),
+        value=lambda: _json(estimate),
         rows="kinds",
-        markdown=lambda: _markdown(found),
-        findings=lambda: _findings(found),
+        markdown=lambda: _markdown(estimate),
+        findings=lambda: _findings(estimate),
     )
 
 

@@ -158,12 +158,12 @@ def _content(artifacts: Artifacts, reference: RegistryReference, layer: Body) ->
             return content
         reader = zlib.decompressobj(wbits=31)
         try:
-            plain = reader.decompress(content, _LARGEST)
+            decompressed = reader.decompress(content, _LARGEST)
         except zlib.error:
             raise SignatureError("gzip: invalid content") from None
         if reader.unconsumed_tail or not reader.eof:
             raise SignatureError(f"the layer's content is cut, or exceeds {_LARGEST}")
-        return plain
+        return decompressed
 
 
 def _statement(bundle: Bundle) -> Body:

@@ -44,11 +44,11 @@ class Signatures:
     globals: tuple[Candidate, ...]
     known: dict[tuple[bool, tuple[Type, ...]], Resolution] = field(default_factory=dict)
 
-    def remember(self, member: bool, arguments: tuple[Type, ...], found: Resolution) -> None:
+    def remember(self, member: bool, arguments: tuple[Type, ...], resolution: Resolution) -> None:
         """Keeps a resolution; a bounded number, because types can be made up without end."""
         if len(self.known) >= _REMEMBERED_CALLS:
             self.known.clear()
-        self.known[member, arguments] = found
+        self.known[member, arguments] = resolution
 
 
 @dataclass(frozen=True, slots=True)

@@ -169,8 +169,8 @@ def _equality(negated: bool) -> Emit:
         if left.is_constant and left.constant.__class__ not in _COMPOSED:
             left, right = right, left
         constant = right.constant
-        plain = left.document or left.kind is bool
-        if constant is None or (plain and constant.__class__ is bool):
+        is_plain = left.document or left.kind is bool
+        if constant is None or (is_plain and constant.__class__ is bool):
             writer.weight += 1
             text = f"({left.text} is {constant!r})"
         elif isinstance(constant, str):

@@ -193,10 +193,10 @@ def has_value(value: Value) -> bool:
     return value.present
 
 
-def at(value: Value, place: int) -> Value:
+def at(value: Value, index: int) -> Value:
     """`value[place]` for a place that the author wrote, not below 0."""
     if value.__class__ is list:
-        return value[place]
+        return value[index]
     raise Undecided
 
 

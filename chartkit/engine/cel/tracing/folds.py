@@ -215,13 +215,13 @@ def collected(loop: Loop, outcome: Outcome) -> Step:
     return run
 
 
-def bound(place: int, value: Step, result: Step) -> Step:
-    """`cel.bind(x, value, result)`; place: of the variable in `TraceFrame.locals`."""
+def bound(slot: int, value: Step, result: Step) -> Step:
+    """`cel.bind(x, value, result)`; slot: of the variable in `TraceFrame.locals`."""
 
     def run(frame: TraceFrame) -> Datum:
         datum = attempt(value, frame)
         # An error counts where the variable is read.
-        frame.locals[place] = unknown(datum.causes) if isinstance(datum, TraceError) else datum
+        frame.locals[slot] = unknown(datum.causes) if isinstance(datum, TraceError) else datum
         return result(frame)
 
     return run

@@ -150,14 +150,14 @@ def _compiled(policy: CelPolicy) -> AdmissionValidation:
 
 
 def compile_validating_admission(
-    policy: CelPolicy, found: Sequence[Resource]
+    policy: CelPolicy, resources: Sequence[Resource]
 ) -> tuple[ValidatingAdmissionEvaluator, ...]:
     """The evaluators of a policy, one a binding among the objects that were found.
 
     Raises CompileError for a binding that its schema refuses.
     """
     validation = _compiled(policy)
-    bindings: tuple[Binding | None, ...] = bindings_of(policy, found) or (None,)
+    bindings: tuple[Binding | None, ...] = bindings_of(policy, resources) or (None,)
     return tuple(ValidatingAdmissionEvaluator(policy, validation, binding) for binding in bindings)
 
 
@@ -220,7 +220,7 @@ class MutatingAdmissionEvaluator(BoundEvaluator):
 
 
 def compile_mutating_admission(
-    policy: CelPolicy, found: Sequence[Resource]
+    policy: CelPolicy, resources: Sequence[Resource]
 ) -> tuple[MutatingAdmissionEvaluator, ...]:
     """The evaluators of a policy, one a binding among the objects that were found.
 
@@ -231,7 +231,7 @@ def compile_mutating_admission(
         conditions.expressions.compile(text, (expected,))
         for text, expected in map(_mutation, policy.spec.get("mutations") or ())
     ]
-    bindings: tuple[Binding | None, ...] = bindings_of(policy, found) or (None,)
+    bindings: tuple[Binding | None, ...] = bindings_of(policy, resources) or (None,)
     return tuple(
         MutatingAdmissionEvaluator(policy, conditions, mutations, binding) for binding in bindings
     )

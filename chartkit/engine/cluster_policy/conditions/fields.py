@@ -116,8 +116,8 @@ def _deciding(key: Traced, value: Traced, holds: Compare) -> Iterator[Traced]:
     if isinstance(key.value, list):
         if key.lost:
             yield from with_keys(key.lost, _enough(key.value, value.value, holds))
-        plain = (member for member in key.members() if not isinstance(member.value, dict | list))
-        alone = [item for item in plain if holds([item.value])]
+        scalars = (member for member in key.members() if not isinstance(member.value, dict | list))
+        alone = [item for item in scalars if holds([item.value])]
         yield from alone
     if value.lost:
         texts = [item.value for item in alone if isinstance(item.value, str)]

@@ -139,20 +139,20 @@ _INVALID_OPERATOR = (
 )
 
 
-def check_conditions(body: Json, place: str, *, values: bool = True) -> str | None:
+def check_conditions(body: Json, path: str, *, values: bool = True) -> str | None:
     """The first fault of the conditions, as `place` and text in Kyverno's words; None if sound.
 
-    place: `preconditions`, `conditions` and so on, with what stands before it; values: whether
+    path: `preconditions`, `conditions` and so on, with what stands before it; values: whether
     keys and values are looked at beside the operators (Kyverno leaves them out in a foreach).
     Raises `ConditionsMalformed`.
     """
     parsed = parse_conditions(body)
     if values:
-        for where, condition in _with_places(parsed, place, all_name="all"):
+        for where, condition in _with_places(parsed, path, all_name="all"):
             if fault := _value_fault(condition):
                 return f"{where}.{fault[0]}: {fault[1]}"
     # Kyverno names the `any` block for an operator that stands in `all`.
-    for where, condition in _with_places(parsed, place, all_name="any"):
+    for where, condition in _with_places(parsed, path, all_name="any"):
         if condition.operator not in OPERATORS:
             return f"{where}.: {_INVALID_OPERATOR}"
     return None

@@ -90,7 +90,7 @@ class _Object:
                 return ""
             if not first:
                 first = show_differences(unequal)
-                paths = (path_of(one.key, body) or path_of(one.key, candidate) for one in unequal)
+                paths = (path_of(row.key, body) or path_of(row.key, candidate) for row in unequal)
                 fields = [pointer_of(*path) for path in paths if path]
         self.fields += fields
         return first
@@ -236,10 +236,10 @@ def _asked(judged: _Object) -> tuple[str, str | None]:
 
 def _check_annotations(wanted: Mapping[str, str], annotations: Mapping[str, str]) -> None:
     for key, value in sorted(wanted.items()):
-        found = annotations.get(key, "")
-        if value != found:
+        given = annotations.get(key, "")
+        if value != given:
             raise EvaluationError(
-                f"annotations mismatch: {found} does not match expected value {value} for key {key}"
+                f"annotations mismatch: {given} does not match expected value {value} for key {key}"
             )
 
 

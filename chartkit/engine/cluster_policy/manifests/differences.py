@@ -122,10 +122,10 @@ def differences(manifest: Body, body: Body, ignored: Sequence[str]) -> Sequence[
     return sorted(kept, key=lambda difference: difference.key)
 
 
-def show_differences(found: Sequence[Difference]) -> str:
+def show_differences(listed: Sequence[Difference]) -> str:
     """Return differences as in Kyverno's messages."""
     items: Json = [
-        {"key": one.key, "values": {"after": one.after, "before": one.before}} for one in found
+        {"key": row.key, "values": {"after": row.after, "before": row.before}} for row in listed
     ]
     return go_json({"items": items})
 

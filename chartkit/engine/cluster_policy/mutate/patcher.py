@@ -273,11 +273,11 @@ def _run(
 
 
 def unmet(
-    entries: ContextEntries, conditions: Conditions | None, context: Context, place: str = ""
+    entries: ContextEntries, conditions: Conditions | None, context: Context, path: str = ""
 ) -> Patched | None:
-    """Return why an element or a target is left unchanged; None if it is patched. place: the field
+    """Return why an element or a target is left unchanged; None if it is patched. path: the field
     of the policy in messages, with a dot at its end."""
-    load = f"to {place}context" if place else "context"
+    load = f"to {path}context" if path else "context"
     try:
         entries.attach(context)
     except ChartkitError as error:
@@ -287,7 +287,7 @@ def unmet(
     try:
         outcome = conditions.evaluate(context)
     except ChartkitError as error:
-        return failed(f"failed to evaluate {place}preconditions: {error.message}")
+        return failed(f"failed to evaluate {path}preconditions: {error.message}")
     if outcome.holds:
         return None
     text = "; ".join(filter(None, ("preconditions not met", outcome.message)))

@@ -284,15 +284,15 @@ _CONTAINER_CONTROLS: Final = (
 _POD_CONTROLS: Final = ("Host Namespaces", "HostPath Volumes", "Sysctls", "Volume Types")
 
 
-def control_faults(one: Body, place: str) -> Iterator[str]:
+def control_faults(control: Body, path: str) -> Iterator[str]:
     """Return the faults of a lifted pod security control, in a rule or an exception."""
-    name = one["controlName"]
-    invalid = f'{place}.controlName: Invalid value: "{name}": exclude.images must '
-    if name in _CONTAINER_CONTROLS and not one.get("images"):
+    name = control["controlName"]
+    invalid = f'{path}.controlName: Invalid value: "{name}": exclude.images must '
+    if name in _CONTAINER_CONTROLS and not control.get("images"):
         yield f"{invalid}be specified for the container level control"
-    elif name in _POD_CONTROLS and one.get("images"):
+    elif name in _POD_CONTROLS and control.get("images"):
         yield f"{invalid}not be specified for the pod level control"
-    if one.get("restrictedField") and not one.get("values"):
-        yield f"{place}.values: Forbidden: values is required"
-    if one.get("values") and not one.get("restrictedField"):
-        yield f"{place}.restrictedField: Forbidden: restrictedField is required"
+    if control.get("restrictedField") and not control.get("values"):
+        yield f"{path}.values: Forbidden: values is required"
+    if control.get("values") and not control.get("restrictedField"):
+        yield f"{path}.restrictedField: Forbidden: restrictedField is required"

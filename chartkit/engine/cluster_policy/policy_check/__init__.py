@@ -115,7 +115,7 @@ def _shown(body: Body, api_version: str = "kyverno.io/v1") -> str:
 def _rule_faults(policy: Policy, rule: Rule, rule_path: str) -> Iterator[str]:
     body = rule.body
     mutate = {"patchesJson6902": "", **(body.get("mutate") or {})}
-    given = [bool(mutate.pop("patchesJson6902")) or any(one is not None for one in mutate.values())]
+    given = [bool(mutate.pop("patchesJson6902")) or any(way is not None for way in mutate.values())]
     given += [bool(body.get(name)) for name in ("generate", "verifyImages")]
     given.append(body.get("validate") is not None)
     invalid, actions = f"{rule_path}: Invalid value", "mutate,validate,generate,verifyImages"

@@ -115,7 +115,7 @@ _KINDS_OF_PATTERN: Final = "data, clone, cloneList and foreach"
 
 
 def generation_faults(
-    policy: Policy, rule: Rule, place: str, cluster_wide: IsClusterWide
+    policy: Policy, rule: Rule, path: str, cluster_wide: IsClusterWide
 ) -> Iterator[str]:
     """Return the faults of a rule's `generate`, in Kyverno's words."""
     body = rule.generate
@@ -130,13 +130,13 @@ def generation_faults(
     )
     if sum(given) > 1:
         yield (
-            f"{place}: Forbidden: only one of generate patterns({_KINDS_OF_PATTERN}) can be "
+            f"{path}: Forbidden: only one of generate patterns({_KINDS_OF_PATTERN}) can be "
             "specified"
         )
         return
-    blocks = [(place, body)]
+    blocks = [(path, body)]
     if body.get("foreach") is not None:
-        blocks = [(f"{place}.foreach[{at}]", block) for at, block in enumerate(body["foreach"])]
+        blocks = [(f"{path}.foreach[{at}]", block) for at, block in enumerate(body["foreach"])]
     for where, block in blocks:
         for field, text in _pattern_faults(block, policy, cluster_wide):
             yield f"{where}.{field}: Forbidden: {text}"

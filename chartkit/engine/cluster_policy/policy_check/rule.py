@@ -259,7 +259,7 @@ def _any_pattern_fault(patterns: Json) -> str | None:
 
 
 def pattern_fault(
-    pattern: Json, path: str, known: Collection[AnchorKind]
+    pattern: Json, path: str, allowed: Collection[AnchorKind]
 ) -> tuple[str, str] | None:
     """Return the path of the first unknown anchor, and Kyverno's message about it."""
     if isinstance(pattern, dict):
@@ -267,7 +267,7 @@ def pattern_fault(
             anchor = parse_anchor(key)
             if anchor is None:
                 fault: str | None = None
-            elif anchor.kind not in known:
+            elif anchor.kind not in allowed:
                 fault = f"unsupported anchor {key}"
             elif anchor.kind is AnchorKind.EXISTENCE and not isinstance(value, list):
                 fault = "existence anchor should have value of type list"
@@ -277,11 +277,11 @@ def pattern_fault(
                 fault = None
             if fault:
                 return f"{path}/{key}", fault
-            if below := pattern_fault(value, f"{path}/{key}", known):
+            if below := pattern_fault(value, f"{path}/{key}", allowed):
                 return below
     elif isinstance(pattern, list):
         for index, value in enumerate(pattern):
-            if below := pattern_fault(value, f"{path}{index}/", known):
+            if below := pattern_fault(value, f"{path}{index}/", allowed):
                 return below
     return None
 

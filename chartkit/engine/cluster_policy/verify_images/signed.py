@@ -81,7 +81,7 @@ def compile_extractors(body: Mapping[str, Json]) -> Extract:
     return extract
 
 
-def images_in(found: Mapping[str, Json]) -> Sequence[Image]:
+def images_in(extracted: Mapping[str, Json]) -> Sequence[Image]:
     """Return the images that were found, in order."""
     return [
         Image(
@@ -90,7 +90,7 @@ def images_in(found: Mapping[str, Json]) -> Sequence[Image]:
             tuple(member["jsonPointer"].split("/")[1:]),
             {key: value for key, value in member.items() if key != "jsonPointer"},
         )
-        for members in found.values()
+        for members in extracted.values()
         for member in members.values()
     ]
 

@@ -244,14 +244,14 @@ def _as_text(value: Json, variable: Variable, path: str, budget: Budget) -> str:
 def _lookup(query: str, path: str) -> Resolve:
     if query == _OWN:
         return _own_lookup(path)
-    plain = _query(query)
+    search = _query(query)
     if "request.object" not in query:
-        return plain
+        return search
     deleted: list[Resolve] = []
 
     def resolve(context: Context) -> Json:
         if not context.is_delete:
-            return plain(context)
+            return search(context)
         if not deleted:
             deleted.append(_query(query.replace("request.object", "request.oldObject")))
         return deleted[0](context)

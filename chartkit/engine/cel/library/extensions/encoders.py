@@ -25,11 +25,11 @@ def decode(text: str) -> bytes:
 
 
 def _decode_unpadded(text: str) -> bytes:
-    plain = text.replace("\r", "").replace("\n", "")
-    if "=" in plain or len(plain) % 4 < 2:
+    joined = text.replace("\r", "").replace("\n", "")
+    if "=" in joined or len(joined) % 4 < 2:
         raise _refused(text)
     try:
-        return decode_base64(plain + "=" * (4 - len(plain) % 4))
+        return decode_base64(joined + "=" * (4 - len(joined) % 4))
     except Base64Error:
         raise _refused(text) from None
 

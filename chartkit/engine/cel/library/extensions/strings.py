@@ -31,10 +31,10 @@ def _out_of_range(index: int) -> CelError:
 
 
 @overload("string_char_at_int: string.charAt(int) -> string")
-def char_at(text: str, place: int) -> str:
-    if not 0 <= place <= len(text):
-        raise _out_of_range(place)
-    return text[place : place + 1]
+def char_at(text: str, index: int) -> str:
+    if not 0 <= index <= len(text):
+        raise _out_of_range(index)
+    return text[index : index + 1]
 
 
 def _index_of(text: str, part: str, start: int = 0) -> int:

@@ -29,8 +29,8 @@ def member(signature: str, *, hosted: bool = False) -> _Declare:
     """
 
     def declare(implementation: Implementation) -> tuple[Overload, ...]:
-        plain = overload(signature, hosted=hosted)(implementation)
-        return _both(plain, "camel", "pascal", plain.function[0].upper() + plain.function[1:])
+        camel = overload(signature, hosted=hosted)(implementation)
+        return _both(camel, "camel", "pascal", camel.function[0].upper() + camel.function[1:])
 
     return declare
 
@@ -50,9 +50,9 @@ def prefixed(signature: str, *, hosted: bool = False, work: Work | None = None) 
     return declare
 
 
-def _both(plain: Overload, ending: str, older_ending: str, older: str) -> tuple[Overload, Overload]:
-    newer = replace(plain, id=f"{plain.id}_{ending}")
-    return newer, replace(plain, id=f"{plain.id}_{older_ending}", function=older, newer=newer)
+def _both(camel: Overload, ending: str, older_ending: str, older: str) -> tuple[Overload, Overload]:
+    newer = replace(camel, id=f"{camel.id}_{ending}")
+    return newer, replace(camel, id=f"{camel.id}_{older_ending}", function=older, newer=newer)
 
 
 @dataclass(frozen=True, slots=True)

@@ -81,9 +81,9 @@ def exists_one(make: Builder, target: Expr | None, args: tuple[Expr, ...]) -> Ex
     *variables, condition = args
     more = make.call("_+_", make.ident(ACCUMULATOR), make.literal(1))
     step = make.call("_?_:_", condition, more, make.ident(ACCUMULATOR))
-    one = make.call("_==_", make.ident(ACCUMULATOR), make.literal(1))
+    is_single = make.call("_==_", make.ident(ACCUMULATOR), make.literal(1))
     zero, always = make.literal(0), make.literal(True)
-    return fold(make, FoldKind.ONE, target, variables, zero, always, step, one)
+    return fold(make, FoldKind.ONE, target, variables, zero, always, step, is_single)
 
 
 def mapped(make: Builder, target: Expr | None, args: tuple[Expr, ...]) -> Expr | None:

@@ -25,20 +25,21 @@ def tables(module: str) -> dict[str, Any]:
     return found
 
 
-def from_table(*names: str) -> Callable[[_Test], _Test]:
+def from_table(*names: str, named_by: str = "") -> Callable[[_Test], _Test]:
     """Runs a test once for each row of the table that has its name in the YAML file beside it.
 
     The names are those of the test's parameters, in the order of a row. A table is a list of rows,
-    or a mapping from the names of cases to their rows.
+    whose cases may be named by one of the parameters, or a mapping from names of cases to rows.
     """
 
     def with_rows(test: _Test) -> _Test:
         module = sys.modules[test.__module__].__file__
-        rows = tables(str(module))[test.__name__]
-        if isinstance(rows, dict):
-            values = [row if len(names) > 1 else [row] for row in rows.values()]
-            rows = [pytest.param(*row, id=name) for name, row in zip(rows, values, strict=True)]
-        marked: _Test = pytest.mark.parametrize(",".join(names), rows)(test)
+        table = tables(str(module))[test.__name__]
+        rows = list(table.values() if isinstance(table, dict) else table)
+        ids = list(table) if isinstance(table, dict) else None
+        if named_by:
+            ids = [row[names.index(named_by)] for row in rows]
+        marked: _Test = pytest.mark.parametrize(",".join(names), rows, ids=ids)(test)
         return marked
 
     return with_rows

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.data import from_table
 from tests.e2e.command import chartkit, snapshot
 from tests.e2e.transcript import DOCS, check_page
 
@@ -44,25 +45,7 @@ def test_values_migrate_asks_the_user(folder: Path) -> None:
     assert (folder / "old.yaml").read_text() == "admissionController:\n  replicas: 2\n"
 
 
-WRONG = [
-    ("", "old.yaml: has no values"),
-    ("- a\n", "old.yaml:1: must be a mapping of values"),
-    ("a: 1\n---\nb: 2\n", "old.yaml:3: has more than one YAML document"),
-    ("a: [\n", "old.yaml:2:1: is not YAML"),
-    (
-        "apiVersion: v2\nkind: HelmRelease\nmetadata: {}\n",
-        "old.yaml:1: is an object of kind HelmRelease",
-    ),
-    ("a: 1\na: 2\n", "old.yaml:2:1: the key 'a' stands here a second time"),
-    (
-        "replicaCount: 1\nglobal: {crdWatcher: true}\n",
-        "old.yaml:2:1: has global of chart 3.0 to",
-    ),
-    ("a: &x 1\nextraArgs: [*x]\n", "old.yaml:2:13: has aliases in lists, which cannot be moved"),
-]
-
-
-@pytest.mark.parametrize(("text", "line"), WRONG, ids=[line for _, line in WRONG])
+@from_table("text", "line", named_by="line")
 def test_values_migrate_refuses_wrong_input(folder: Path, text: str, line: str) -> None:
     (folder / "old.yaml").write_text(text)
     done = chartkit(folder, "values", "migrate", "old.yaml", "--write")

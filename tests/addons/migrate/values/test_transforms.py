@@ -10,9 +10,7 @@ from chartkit.errors import InputError
 from chartkit.kyverno.releases import current
 from chartkit.model import Json
 from tests.addons.migrate.values.values import asked, body, document, migrated, outcomes, refused
-from tests.data import tables
-
-_TABLES = tables(__file__)
+from tests.data import from_table
 
 _TAG = f"v{current().version}.3"
 
@@ -123,32 +121,7 @@ def test_transforms_values(text: str, wanted: dict[str, Json]) -> None:
     assert refused(migration.text) == []
 
 
-ASKED = [
-    ("image: {repository: acme/kyverno}", "image"),
-    ("image: {tag: latest}", "image.tag"),
-    ("replicaCount: 2", "replicaCount"),
-    ("extraArgs: [--unknown=1]", "extraArgs[--unknown]"),
-    ("extraArgs: [word]", "extraArgs[word]"),
-    ("extraArgs: --v=2", "extraArgs"),
-    ("kyverno: {replicaCount: 3}", "kyverno"),
-    ("extraArgs: [--genWorkers=many]", "extraArgs[--genWorkers]"),
-    (
-        "extraArgs: [--enablePolicyException, '--exceptionNamespace={{ .Release.Namespace }}']",
-        "extraArgs[--exceptionNamespace]",
-    ),
-    (
-        "extraArgs: [--loggingFormat=json]\ninitContainer: {extraArgs: [--loggingFormat=text]}",
-        "initContainer.extraArgs[--loggingFormat]",
-    ),
-    ("rbac: {serviceAccount: {create: false}}", "rbac.serviceAccount.create"),
-    ("webhooksCleanup: {image: mirror.example/kubectl}", "webhooksCleanup.image"),
-    ("image: mirror.example/kyverno", "image"),
-    ("nobodyKnows: 1", "nobodyKnows"),
-    ("networkPolicy: {namespaceLabels: {a: b}}", "networkPolicy.namespaceLabels"),
-]
-
-
-@pytest.mark.parametrize(("text", "key"), ASKED, ids=[text for text, _ in ASKED])
+@from_table("text", "key", named_by="text")
 def test_transforms_asks_the_user(text: str, key: str) -> None:
     migration = migrated(f"{text}\n{MARK}")
     assert asked(migration) == {key}
@@ -198,10 +171,7 @@ def test_what_is_left_to_people_is_kept_with_its_comments() -> None:
     assert migrated(migration.text, "3.9").text == migration.text
 
 
-LATER = _TABLES["later"]
-
-
-@pytest.mark.parametrize(("text", "wanted"), LATER, ids=[text for text, _ in LATER])
+@from_table("text", "wanted", named_by="text")
 def test_values_of_chart_three(text: str, wanted: dict[str, Json]) -> None:
     migration = migrated(f"{text}\nnamespaceOverride: kyverno\n")
     found = flat(body(migration))
@@ -324,23 +294,7 @@ def test_transforms_reports() -> None:
     ]
 
 
-POLICIES = [
-    ("validationFailureAction: enforce", "validationFailureAction: Enforce\n"),
-    ("validationFailureAction: Audit", "validationFailureAction: Audit\n"),
-    ("podSecurityStandard: default", "podSecurityStandard: baseline\n"),
-    (
-        "validationFailureActionByPolicy:\n  one: enforce  # soon\n  two: Audit",
-        "validationFailureActionByPolicy:\n  one: Enforce  # soon\n  two: Audit\n",
-    ),
-    (
-        "validationFailureActionOverrides:\n  all:\n    - action: audit\n      names: [audit]",
-        "validationFailureActionOverrides:\n  all:\n    - action: Audit\n      names: [audit]\n",
-    ),
-    ("replicaCount: 1\ncustomLabels: {a: b}", "customLabels: {a: b}\n"),
-]
-
-
-@pytest.mark.parametrize(("text", "wanted"), POLICIES, ids=[text for text, _ in POLICIES])
+@from_table("text", "wanted", named_by="text")
 def test_transforms_policies(text: str, wanted: str) -> None:
     assert migrated(f"{text}\n", chart="kyverno-policies").text == wanted
 

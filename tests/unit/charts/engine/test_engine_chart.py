@@ -19,6 +19,7 @@ from chartkit.kyverno.releases import current
 from chartkit.kyverno.versions import Version
 from chartkit.model import Body
 from chartkit.schemas.json_schema import violations
+from tests.data import from_table
 from tests.engine_chart import CRD, KUBE_VERSION, objects, plan, render
 from tests.shared import ROOT
 
@@ -333,58 +334,7 @@ def test_the_dashboard_is_one_that_grafana_reads() -> None:
     assert reference["configMapRef"]["name"] == "kyverno-grafana"
 
 
-_REFUSED: list[tuple[str, str, str]] = [
-    ("admissionController: {replicas: two}", "admissionController.replicas", "string"),
-    ("admissionController: {replicas: 0}", "admissionController.replicas", "0"),
-    ("admissionController: {tolerations: {}}", "admissionController.tolerations", "array"),
-    ("admissionController: {hostNetwork: 'yes'}", "admissionController.hostNetwork", "boolean"),
-    ("reportController: {enabled: true}", "reportController", "not allowed"),
-    ("reportsController: {replica: 2}", "reportsController.replica", "not allowed"),
-    ("cleanupController: {tolerations: null}", "cleanupController", "tolerations"),
-    ("config: {excludeGroups: null}", "config", "excludeGroups"),
-    ("features: {omitEvents: {eventTypes: null}}", "features.omitEvents", "eventTypes"),
-    ("features: {logging: {format: xml}}", "features.logging.format", "text"),
-    (
-        "backgroundController: {metricsService: {port: 70000}}",
-        "backgroundController.metricsService.port",
-        "65,?535",
-    ),
-    (
-        "reportsController: {metricsService: {type: NodePort, nodePort: 8000}}",
-        "reportsController.metricsService.nodePort",
-        "30,?000",
-    ),
-    (
-        "admissionController: {livenessProbe: {httpGet: {prot: 9443}}}",
-        "admissionController.livenessProbe.httpGet.prot",
-        "not allowed",
-    ),
-    (
-        "admissionController: {podDisruptionBudget: {maxUnavailable: 1}}",
-        "admissionController.podDisruptionBudget.minAvailable",
-        "null",
-    ),
-    (
-        "backgroundController: {rbac: {create: false}}",
-        "backgroundController.rbac.serviceAccount",
-        "name|null",
-    ),
-    ("openreports: {installCrds: true}", "openreports.enabled", "true"),
-    (
-        "config: {webhooks: [{objectSelector: {matchLabels: {a: b}}}]}",
-        "config.webhooks",
-        "got array, want object",
-    ),
-    (
-        "crds: {groups: {kyverno: {cleanuppolicies: false}}}",
-        "crds.groups.kyverno.cleanuppolicies",
-        "true",
-    ),
-    ("crds: {groups: {reports: {ephemeralreports: false}}}", "crds.groups.reports", "true"),
-]
-
-
-@pytest.mark.parametrize(("text", "key", "problem"), _REFUSED, ids=[each[0] for each in _REFUSED])
+@from_table("text", "key", "problem", named_by="text")
 def test_wrong_values_are_refused_with_their_place(
     text: str, key: str, problem: str, tmp_path: Path
 ) -> None:

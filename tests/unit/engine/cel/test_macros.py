@@ -15,68 +15,15 @@ from chartkit.engine.cel.library.extensions import (
 )
 from chartkit.engine.cel.library.kyverno import or_value
 from chartkit.engine.cel.parser.entry import parse
+from tests.data import from_table
 from tests.unit.engine.cel.outlines import outline
 
 FAMILIES = (standard, two_variable, optionals, bindings, lists, maths)
 LIBRARIES = (*(each.LIBRARY for each in FAMILIES), bindings.PROTOS_LIBRARY)
 MACROS = environment("macros", LIBRARIES)
 
-EXPANSIONS = [
-    ("has(a.b)", "has(a, b)"),
-    ("a.all(x, x)", "fold(x, $; a; True; @not_strictly_false($); _&&_($, x); $)"),
-    ("a.exists(x, x)", "fold(x, $; a; False; @not_strictly_false(!_($)); _||_($, x); $)"),
-    ("a.exists_one(x, x)", "fold(x, $; a; 0; True; _?_:_(x, _+_($, 1), $); _==_($, 1))"),
-    ("a.map(x, x)", "fold(x, $; a; []; True; _+_($, [x]); $)"),
-    ("a.map(x, y, z)", "fold(x, $; a; []; True; _?_:_(y, _+_($, [z]), $); $)"),
-    ("a.filter(x, y)", "fold(x, $; a; []; True; _?_:_(y, _+_($, [x]), $); $)"),
-    ("a.all(i, x, x)", "fold(i, x, $; a; True; @not_strictly_false($); _&&_($, x); $)"),
-    ("a.exists(i, x, x)", "fold(i, x, $; a; False; @not_strictly_false(!_($)); _||_($, x); $)"),
-    ("a.existsOne(i, x, x)", "fold(i, x, $; a; 0; True; _?_:_(x, _+_($, 1), $); _==_($, 1))"),
-    ("a.exists_one(i, x, x)", "fold(i, x, $; a; 0; True; _?_:_(x, _+_($, 1), $); _==_($, 1))"),
-    ("a.transformList(i, x, x)", "fold(i, x, $; a; []; True; _+_($, [x]); $)"),
-    ("a.transformList(i, x, y, z)", "fold(i, x, $; a; []; True; _?_:_(y, _+_($, [z]), $); $)"),
-    ("a.transformMap(k, v, v)", "fold(k, v, $; a; {}; True; cel.@mapInsert($, k, v); $)"),
-    (
-        "a.transformMap(k, v, c, v)",
-        "fold(k, v, $; a; {}; True; _?_:_(c, cel.@mapInsert($, k, v), $); $)",
-    ),
-    (
-        "a.transformMapEntry(k, v, {v: k})",
-        "fold(k, v, $; a; {}; True; cel.@mapInsert($, {v: k; }); $)",
-    ),
-    (
-        "a.transformMapEntry(k, v, c, {v: k})",
-        "fold(k, v, $; a; {}; True; _?_:_(c, cel.@mapInsert($, {v: k; }), $); $)",
-    ),
-    ("cel.bind(x, a, x)", "fold(#unused, x; []; a; False; x; x)"),
-    ("a.bind(x, a, x)", "a.bind(x, a, x)"),
-    (
-        "a.optMap(x, x)",
-        "_?_:_(a.hasValue(), optional.of(fold(#unused, x; []; a.value(); False; x; x)), "
-        "optional.none())",
-    ),
-    (
-        "a.optFlatMap(x, x)",
-        "_?_:_(a.hasValue(), fold(#unused, x; []; a.value(); False; x; x), optional.none())",
-    ),
-    (
-        "a.sortBy(x, x)",
-        "fold(#unused, %; []; a; False; %; "
-        "%.@sortByAssociatedKeys(fold(x, $; %; []; True; _+_($, [x]); $)))",
-    ),
-    ("math.greatest(a)", "math.@max(a)"),
-    ("math.greatest([1, a])", "math.@max([1, a])"),
-    ("math.greatest(a, 1)", "math.@max(a, 1)"),
-    ("math.greatest(a, 1, 2u)", "math.@max([a, 1, 2u])"),
-    ("math.least(a, 1, 2.0)", "math.@min([a, 1, 2.0])"),
-    ("x.least(a)", "x.least(a)"),
-    ("proto.getExt(m, a.b.c)", "select(m, a.b.c)"),
-    ("proto.hasExt(m, a.b)", "has(m, a.b)"),
-    ("x.hasExt(m, a.b)", "x.hasExt(m, select(a, b))"),
-]
 
-
-@pytest.mark.parametrize(("source", "tree"), EXPANSIONS, ids=[each[0] for each in EXPANSIONS])
+@from_table("source", "tree", named_by="source")
 def test_macros_expansion(source: str, tree: str) -> None:
     found = outline(parse(source, MACROS).root, places=False)
     assert found.replace("@result", "$").replace("@__sortBy_input__", "%") == tree

@@ -96,7 +96,8 @@ and wild, where another text is for wildcards. */}}
 
 {{/*
 The pod controllers that a policy is extended to, as JSON. Takes controllers (the kinds, with commas
-between them) and exclude. A policy that excludes Pods by name is not extended.
+between them) and exclude. A policy that excludes Pods by name is not extended, and one with an
+exclusion of nothing not to CronJobs, which a ClusterPolicy then excludes.
 */}}
 {{- define "CHART.podControllers" -}}
 {{- $controllers := list -}}
@@ -106,10 +107,11 @@ between them) and exclude. A policy that excludes Pods by name is not extended.
 {{- end -}}
 {{- end -}}
 {{- range include "CHART.filters" .exclude | fromJsonArray -}}
-{{- with .resources -}}
-{{- if or .name .names -}}
+{{- $resources := .resources | default dict -}}
+{{- if or $resources.name $resources.names -}}
 {{- $controllers = list -}}
-{{- end -}}
+{{- else if not (or .subjects (compact (values $resources)) $.exclude.all) -}}
+{{- $controllers = without $controllers "cronjobs" -}}
 {{- end -}}
 {{- end -}}
 {{- toJson $controllers -}}

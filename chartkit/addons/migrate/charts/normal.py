@@ -59,6 +59,8 @@ def normal_policy(value: Json, key: str = "") -> Json:
         ]
         if is_rules:
             return sorted({json.dumps(item, sort_keys=True) for item in items})
+        if key == "matchConditions":
+            return [item for item in items if item.get("expression") != "true"]
         if key == "controllers":
             return sorted(items, key=str)
         if key == "validations":

@@ -24,6 +24,7 @@ from chartkit.addons.migrate.charts.template import (
     Text,
     parsed,
     show,
+    show_argument,
     value_path,
 )
 from chartkit.documents.reader import parse_yaml
@@ -45,6 +46,7 @@ _SETTINGS: Final[Mapping[str, tuple[str, str]]] = {
     "validationFailureAction": _ENFORCE,
     "failureAction": _ENFORCE,
     "failurePolicy": ("Ignore", "Fail"),
+    "level": ("restricted", "baseline"),
     **dict.fromkeys(
         (
             "admission",
@@ -63,7 +65,17 @@ _SETTINGS: Final[Mapping[str, tuple[str, str]]] = {
     ),
 }
 """The fields that have one of two values, of which a condition that holds gives the first."""
-_TEXT_LISTS: Final = frozenset({"value", "values", "namespaces", "names", "kinds", "operations"})
+_REFERENCES: Final = frozenset({"imageReferences", "skipImageReferences"})
+_TEXT_LISTS: Final = _REFERENCES | {
+    *("value", "values", "namespaces", "names", "kinds", "operations")
+}
+_LIST_HEAD: Final = re.compile(r"^[ \t]*(?:- )?(\w+):[ \t]*$", re.MULTILINE)
+PEM: Final = "-----BEGIN PUBLIC KEY-----", "\n-----END PUBLIC KEY-----"
+"""What stands around the mark of a public key."""
+_OF_STANDARDS: Final = re.compile(r"podSecurity:\n(?:(?!.*validate:).*\n)*?[ \t]+exclude:\s*\Z")
+REFERENCE: Final = ".chartkit/any*"
+"""The end of the mark of an image reference: of a registry and the beginning of a path, or of a
+registry alone, without a path."""
 _TEXT_MAPS: Final = frozenset({"labels", "annotations", "nodeSelector", "matchLabels"})
 _KEY: Final = re.compile(
     r"(?:(?:^|\n)[ \t]*(?:- )*|[{,] *)[\"']?(?:[=X^+<]?\()?([\w./-]+)\)?[\"']?:[ \t]*[\"']?\Z"
@@ -108,10 +120,12 @@ class PolicyTemplate:
     conditions, each with how it is decided unless a variant says otherwise; lists: those that are
     lists of values, with the variables of their loops; items: decisions about the items of a list,
     with the list; lines: by condition, that in the template; specimens: what the marks replace in
-    fields that take no text, by their key; switches: values that are true or false; ordered,
-    quoted: the numbers of marks for numbers and durations, with the characters that these do not
-    have, and of marks in quotes; suffixes: what marks end with, by number; chosen: the values that
-    choose kinds and operations, by field; used: what they are here; tried: in place of the chart's.
+    fields that take no text, by their key; refused: conditions, each with the value that has no new
+    form and why; ordered, quoted: the numbers of marks for numbers and durations, with the
+    characters that these do not have, and of marks in quotes; suffixes: what marks end with, by
+    number; chosen: the values that choose kinds and operations, by field; references: the numbers
+    of marks of image references, with whether these have a path; used: what they are here; tried:
+    in place of the chart's.
     """
 
     nodes: Sequence[Node]
@@ -125,11 +139,12 @@ class PolicyTemplate:
     items: dict[str, str] = field(default_factory=dict)
     lines: dict[str, int] = field(default_factory=dict)
     specimens: dict[str, Term] = field(default_factory=dict)
-    switches: dict[str, Term] = field(default_factory=dict)
+    refused: dict[str, tuple[str, str]] = field(default_factory=dict)
     ordered: dict[int, tuple[str, str]] = field(default_factory=dict)
     quoted: set[int] = field(default_factory=set)
     suffixes: dict[int, str] = field(default_factory=dict)
     chosen: dict[str, Term] = field(default_factory=dict)
+    references: dict[int, bool] = field(default_factory=dict)
     used: dict[str, Sequence[str]] = field(default_factory=dict)
     tried: dict[str, Sequence[str]] = field(default_factory=dict)
 
@@ -396,6 +411,8 @@ class _Run:
 
     def _excluded(self, value: Term, indent: int) -> str:
         """Return an `exclude` with a mark for one that comes from values; empty for others."""
+        if _OF_STANDARDS.search("".join(self._parts)):
+            return ""
         pad = " " * indent
         match value:
             case Call("include", (Literal(name, True), _)) if _starts_exclude(
@@ -421,6 +438,11 @@ class _Run:
         """Return the key whose value begins here, empty for none."""
         match = _KEY.search("".join(self._parts[-4:]))
         return match[1] if match else ""
+
+    def _last_list(self) -> str:
+        """Return the last key that stands alone on its line."""
+        heads = _LIST_HEAD.findall("".join(self._parts))
+        return heads[-1] if heads else ""
 
     def _setting(self) -> tuple[str, str] | None:
         return _SETTINGS.get(self._key())
@@ -459,13 +481,17 @@ class _Run:
         """Return the mark of a scalar, or the value of a setting that is decided."""
         setting, key = self._setting(), self._key()
         if setting is not None and not self._uses_item(term):
+            if key == "level":
+                code = f'not (has {show_argument(term)} (list "baseline" "restricted"))'
+                self._policy.refused[code] = show(term), "is neither baseline nor restricted"
             is_usual = setting[0] != "Ignore"
             return setting[not self._holds(_condition(term, setting), int(is_usual))]
         if key in SPECIMENS:
             self._policy.specimens[key] = term
             return SPECIMENS[key]
         if isinstance(self._sample(term), bool) and key:
-            self._policy.switches.setdefault(show(term), term)
+            code = f'not (kindIs "bool" {show_argument(term)})'
+            self._policy.refused[code] = show(term), "is neither true nor false"
             return "true" if self._holds(term) else "false"
         if self._uses_item(term) and self._loop is not None:
             return self._mark(Mark(term, self._loop[0]), self._loop[1])
@@ -483,6 +509,16 @@ class _Run:
         if _BEHIND_SIGN.search(before) or type(sample) in (int, float):
             self._policy.ordered[number] = NO_NUMBER
             return _NUMBER.format(number, index) + self._policy.suffixes.get(number, "")
+        if str(sample).startswith(PEM[0]):
+            code = f'not (hasPrefix "{PEM[0]}" {show_argument(mark.term)})'
+            self._policy.refused[code] = show(mark.term), "is no public key in PEM"
+            return _MARK.format(number, index).join(PEM)
+        if self._last_list() in _REFERENCES:
+            has_path = self._policy.references.setdefault(number, "/" in str(sample))
+            return (
+                _MARK.format(number, index)
+                + REFERENCE[: None if has_path else REFERENCE.index("/")]
+            )
         compared = "".join(self._parts).rpartition("key:")[2] if self._key() == "value" else ""
         if "time_" in compared and isinstance(sample, str) and _TIME.fullmatch(sample):
             self._policy.ordered[number] = NO_DURATION

@@ -17,6 +17,7 @@ from chartkit.helm.syntax import Action, Call, Inner, Literal, Path, Term, terms
 
 _HAS: Final = ".Capabilities.APIVersions.Has"
 _ASKED: Final = re.compile(rf"\$?{re.escape(_HAS)}\s+([\"`]){re.escape(KYVERNO_GROUP)}/[^\"`]*\1")
+_INSIDE: Final = re.compile(r"^\{\{-?\s*(?:else\s+)?if\s+|\s*-?\}\}$")
 _DEEPEST: Final = 4
 Named = Mapping[str, Sequence[Node]]
 
@@ -39,7 +40,8 @@ def served(text: str, region: Region, named: Named) -> Served | None:
     found: list[Served] = []
     for *before, action in region.around:
         asking = [one for one in (*before, action) if _asks(one.value, region, named)]
-        if asking == [action] and _is_plain(action.value):
+        is_plain = _is_plain(action.value) and not (region.root and _has_or(action.value))
+        if asking == [action] and is_plain:
             found.append(_both(text[action.start : action.end], action, region.root))
         elif asking:
             code = " ".join(text[asking[0].start : asking[0].end].split())
@@ -57,9 +59,11 @@ def _both(code: str, action: Action, root: str) -> Served:
         return f'{match[0].split()[0]} "{API_VERSION}"'
 
     either = _ASKED.sub(lambda match: f"or ({match[0]}) ({new(match)})", code)
-    (asked,) = _ASKED.finditer(code)
-    prefix = root if asked[0].startswith(".") else ""
-    return Served(action.start, action.end, either, prefix + asked[0], prefix + new(asked))
+    old = _INSIDE.sub("", code)
+    if not _has_or(action.value):
+        (asked,) = _ASKED.finditer(code)
+        old = f"{root if asked[0].startswith('.') else ''}{asked[0]}"
+    return Served(action.start, action.end, either, old, _ASKED.sub(new, old))
 
 
 def _is_plain(term: Term | None) -> bool:
@@ -67,9 +71,13 @@ def _is_plain(term: Term | None) -> bool:
     match term:
         case Inner(value, ()):
             return _is_plain(value)
-        case Call("and", arguments):
+        case Call("and" | "or", arguments):
             return sum(map(_is_plain, arguments)) == 1
     return isinstance(term, Call) and _is_question(term) and term.name.endswith(_HAS)
+
+
+def _has_or(term: Term | None) -> bool:
+    return any(isinstance(part, Call) and part.name == "or" for part in terms(term))
 
 
 def _is_question(term: Term) -> bool:
@@ -78,6 +86,8 @@ def _is_question(term: Term) -> bool:
             return api.startswith(f"{KYVERNO_GROUP}/")
         case Call("has", (Literal(api, True), Path(_, (*_, "APIVersions")))):
             return api.startswith(f"{KYVERNO_GROUP}/")
+        case Call("lookup", arguments):
+            return f".{KYVERNO_GROUP}" in str(arguments)
     return False
 
 

@@ -17,6 +17,7 @@ from chartkit.addons.migrate.charts.rendering import (
     ITEMS,
     MARK,
     NUMBER,
+    PEM,
     Mark,
     PolicyTemplate,
     Variant,
@@ -51,6 +52,13 @@ WILDCARDS: Final = "wildcards"
 ANY: Final = "[*?]"
 _PLAIN: Final = re.compile(
     r"(^ *(?:- )*(?:[\w./-]+: )?)ck-mark(\d{3})x\dxxx(?:[*&]z)?$", re.MULTILINE
+)
+_HOST: Final = "[a-z0-9-]+([.][a-z0-9-]+)+(:[0-9]+)?"
+_WHOLE: Final = f"^(?:{_HOST}/[a-z0-9._/-]*[*] ?)*$", "other references than REGISTRY/PATH*"
+_REGISTRY: Final = f"^(?:{_HOST})$", "another text than the name of a registry"
+"""What an image reference has to be, whole or up to its path, and what others are."""
+_COMPLETED: Final = re.compile(
+    rf"{PEM[0]}(?=ck-mark)|(?<=xxx){PEM[1]}|(?<=xxx)[.]chartkit(?:/any[*])?"
 )
 _OPERATORS: Final = (
     ("*z", ANY, WILDCARDS),
@@ -104,12 +112,12 @@ class Variants:
                         under[new] = {**under[key], key: value}
         self._known.clear()
         self._choose()
-        for code, term in self.template.switches.items():
-            condition = f'not (kindIs "bool" {show_argument(term)})'
-            reason = f"{named_value(code, self.template.variables)} is neither true nor false"
-            self.guards[condition] = reason
+        for condition, (code, what) in self.template.refused.items():
+            self.guards[condition] = f"{named_value(code, self.template.variables)} {what}"
+        for number, has_path in self.template.references.items():
+            self.refuse(self.template.marks[number], *(_WHOLE if has_path else _REGISTRY))
         for number, mark in enumerate(self.template.marks):
-            if number in self.template.ordered:
+            if number in self.template.ordered or number in self.template.references:
                 continue
             for suffix, characters, what in _OPERATORS:
                 if not self._is_read(number, suffix):
@@ -160,13 +168,13 @@ class Variants:
         code = f'default "" {show_argument(mark.term)} | toString'
         if mark.list_key:
             items = argument(mark.list_key)
-            # Between the items are spaces.
-            characters = (
-                characters.replace("^[^", "(^| )[^").replace("9]", "9 ]").replace("Z]", "Z ]")
-            )
+            if characters.startswith("^[^"):  # of each item: between them are spaces
+                characters = f"(^| ){characters[1:]}".replace("9]", "9 ]").replace("Z]", "Z ]")
             is_map = len(self.template.lists[mark.list_key]) > 1
             code = f'join " " {f"(values {items})" if is_map else items}'
         condition = f"regexMatch {json.dumps(characters)} ({code})"
+        if characters.startswith("^(?:"):
+            condition = f"not ({condition})"
         value = named_value(mark.list_key or show(mark.term), self.template.variables)
         reason = f"{value} has {what}, which this form of the policy does not read"
         self.guards.setdefault(condition, reason)
@@ -323,7 +331,8 @@ class Variants:
             return value
         if key == "value":
             value = _PLAIN.sub(self._quoted, value)
-        return DURATION.sub(r"ck-mark\1x\2xxx", NUMBER.sub(r"ck-mark\1x\2xxx", value))
+        value = DURATION.sub(r"ck-mark\1x\2xxx", NUMBER.sub(r"ck-mark\1x\2xxx", value))
+        return _COMPLETED.sub("", value)
 
     def _quoted(self, match: re.Match[str]) -> str:
         is_quoted = int(match[2]) in self.template.quoted
@@ -415,6 +424,8 @@ class Variants:
             mark = template.marks[int(match[1])]
             items = [match[0].replace("x0xxx", f"x{at}xxx") for at in range(MORE)]
             gap = text[match.end() :].partition(items[1])[0]
+            if "\n" in gap:
+                continue
             whole = gap.join(items[: variant.get(mark.list_key, ITEMS)])
             if match[2] != "0" or items[1] not in whole or whole not in text:
                 continue
@@ -458,6 +469,7 @@ class Variants:
 
     def _readable(self, text: str) -> str:
         """Return a reason with Helm code in place of marks."""
+        text = re.sub(r"Invalid value: \{.*\}: ", "", _COMPLETED.sub("", text))
         text = MARK.sub(
             lambda match: f"{{{{ {show(self.template.marks[int(match[1])].term)} }}}}", text
         )

@@ -23,6 +23,8 @@ from chartkit.model import Json
 _MISSING: Final[Any] = object()
 _EXCLUSION: Final = re.compile(r"(?P<namespace>.+) != '(?P<mark>chartkitexclude\d{3})'")
 _QUOTED: Final = re.compile(rf"(?<=: )'({MARK.pattern})'$", re.MULTILINE)
+_OPENS: Final = re.compile(r"\{\{-? (?:if|with|range) ")
+_ENDS: Final = re.compile(r"\{\{-? end ")
 _Get = Callable[[dict[str, int]], Json]
 
 
@@ -58,7 +60,7 @@ class Writer:
         return [
             (
                 self._condition({key: way[key] for key in way if here or way[key] != now.get(key)}),
-                self._entry("spec:", get, way, 0, "spec"),
+                _merged(self._entry("spec:", get, way, 0, "spec")),
             )
             for way in ways
         ]
@@ -244,16 +246,7 @@ class Writer:
         count = len(more) - len(base)
         if not count:
             return self._items(get, fixed, indent, range(len(base)))
-        start = next(
-            (
-                at
-                for at in range(len(base) - 2 * count + 1)
-                if self.code.next_items(base[at : at + count], name)
-                == base[at + count : at + 2 * count]
-                != base[at : at + count]
-            ),
-            None,
-        )
+        start = self._first_repeated(base, count, name)
         if start is None:
             raise NotPlacedError(
                 "the fields for the items of a list differ in more than the item",
@@ -267,6 +260,36 @@ class Writer:
         self.code.looping.pop()
         lines.append(f"{pad}{{{{- end }}}}")
         return lines + self._items(get, fixed, indent, range(start + 2 * count, len(base)))
+
+    def _first_repeated(self, items: Sequence[Json], count: int, name: str) -> int | None:
+        """Return the index of what is the same for the first and second item of a list."""
+        for at in range(len(items) - 2 * count + 1):
+            one, two = items[at : at + count], items[at + count : at + 2 * count]
+            if self.code.next_items(list(one), name) == two != one:
+                return at
+        return None
+
+    def _repeated_lines(self, text: str, more: str, name: str) -> list[str] | None:
+        """Return the lines of a text in YAML with a loop over those for each item of a list."""
+        lines = text.split("\n")
+        count = more.count("\n") + 1 - len(lines)
+        start = self._first_repeated(lines, count, name) if count > 0 else None
+        if start is None:
+            return None
+        made = list(map(self._printed, lines[:start]))
+        pad = " " * (len(lines[start]) - len(lines[start].lstrip()))
+        made.append(f"{pad}{{{{- {self.code.opening(name)} }}}}")
+        self.code.looping.append(name)
+        made += map(self._printed, lines[start : start + count])
+        self.code.looping.pop()
+        return [*made, f"{pad}{{{{- end }}}}", *map(self._printed, lines[start + 2 * count :])]
+
+    def _printed(self, line: str) -> str:
+        """Return a line in YAML with code in place of marks."""
+        line = _QUOTED.sub(
+            lambda match: f"{{{{ {self.code.text(match[1])} | quote }}}}", escaped(line)
+        )
+        return MARK.sub(self.code.printed, line)
 
     def _items(self, get: _Get, fixed: dict[str, int], indent: int, items: range) -> list[str]:
         return [line for at in items for line in self._entry("-", _at(get, at), fixed, indent, "")]
@@ -361,6 +384,13 @@ class Writer:
                     "the length of a list decides the type of a field", self.code.line(name)
                 )
             return self._block(f"{pad}{head}", self.code.repetition(value, more, name), indent)
+        if key == "value" and "((" in value:
+            for match in MARK.finditer(value):
+                self.variants.refuse(self.code.mark(match), "[(][(]", "what begins an expression")
+        if name is not None and key == "value":
+            lines = self._repeated_lines(value, str(get({**fixed, name: MORE})), name)
+            if lines is not None:
+                return self._block(f"{pad}{head}", "\n".join(lines), indent)
         if name is not None:
             raise NotPlacedError(
                 f"the list is part of the text of {key or 'an item'}", self.code.line(name)
@@ -375,15 +405,7 @@ class Writer:
         if key in CEL:
             return self._block(f"{pad}{head}", self.code.expression(value), indent)
         if key == "value" and "\n" in value:
-            if "((" in value:
-                for match in MARK.finditer(value):
-                    self.variants.refuse(
-                        self.code.mark(match), "[(][(]", "what begins an expression"
-                    )
-            text = _QUOTED.sub(
-                lambda match: f"{{{{ {self.code.text(match[1])} | quote }}}}", escaped(value)
-            )
-            text = MARK.sub(self.code.printed, text)
+            text = "\n".join(map(self._printed, value.split("\n")))
             return self._block(f"{pad}{head}", text, indent)
         return [f"{pad}{head} {{{{ {self.code.text(value)} | quote }}}}"]
 
@@ -452,6 +474,34 @@ def _is_one_block(lines: Sequence[str], pad: str) -> bool:
     """Report whether lines are one `if` from the first to the last."""
     ends = [at for at, line in enumerate(lines) if line == f"{pad}{{{{- end }}}}"]
     return ends == [len(lines) - 1]
+
+
+def _merged(lines: Sequence[str]) -> list[str]:
+    """Return lines with one block for blocks of one condition that follow each other."""
+    made: list[str] = []
+    opened: list[str] = []
+    closed = ""
+    for line in lines:
+        if closed and line == closed:
+            made.pop()
+            opened.append(line)
+            closed = ""
+            continue
+        closed = ""
+        depth = len(_OPENS.findall(line)) - len(_ENDS.findall(line))
+        if depth > 0:
+            opened.append(line)
+        elif depth < 0:
+            closed = opened.pop()
+            closed = closed if _is_if(closed) and line.strip() == "{{- end }}" else ""
+        elif opened and line.lstrip().startswith("{{- else"):
+            opened[-1] = ""
+        made.append(line)
+    return made
+
+
+def _is_if(line: str) -> bool:
+    return line.lstrip().startswith("{{- if ") and line.endswith("}}")
 
 
 def _union(lists: Sequence[Sequence[Any]]) -> list[Any]:

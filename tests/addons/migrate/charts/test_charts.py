@@ -630,3 +630,69 @@ def test_text_of_values_that_is_a_policy_is_named(tmp_path: Path) -> None:
     ((place, reason),) = migrated(chart).left
     assert place.line == 7
     assert reason.endswith("is a part of the policy as text")
+
+
+KEY = "-----BEGIN PUBLIC KEY-----\\nMFkwEwYHKoZIzj0CAQYI\\n-----END PUBLIC KEY-----"
+
+
+@pytest.mark.parametrize(
+    "references",
+    [
+        "\n      {{- toYaml .Values.images | nindent 6 }}",
+        "\n      {{- range .Values.images }}\n      - {{ . | quote }}\n      {{- end }}",
+        '\n      - "{{ .Values.registry }}/*"',
+    ],
+)
+def test_image_references_come_from_values(tmp_path: Path, references: str) -> None:
+    images = (
+        f"    verifyImages:\n    - imageReferences:{references}\n      mutateDigest: false\n"
+        "      attestors:\n      - entries:\n        - keys:\n            publicKeys: |-\n"
+        "              {{- .Values.key | nindent 14 }}\n"
+    )
+    rules = rule("").partition("    validate:")[0] + images
+    values = f'{VALUES}registry: ghcr.io\nimages: ["ghcr.io/*"]\nkey: "{KEY}"\n'
+    chart = write_chart(tmp_path / "c", {"p.yaml": policy(rules)}, values)
+    assert not migrated(chart).left
+    (new,) = new_policies(chart)
+    assert new["spec"]["matchImageReferences"] == [{"glob": "ghcr.io/*"}]
+    assert "MFkwEwYHKoZIzj0CAQYI" in new["spec"]["attestors"][0]["cosign"]["key"]["data"]
+    with pytest.raises(RenderError, match="which this form of the policy does not read"):
+        new_policies(chart, images=["nginx"], registry="nginx")
+    with pytest.raises(RenderError, match="key is no public key in PEM"):
+        new_policies(chart, key="k8s://x/y")
+
+
+def test_a_level_of_values_is_one_of_two(tmp_path: Path) -> None:
+    standard = "      podSecurity:\n        level: {{ .Values.level }}\n        version: latest\n"
+    rules = rule(standard).replace("      message: not allowed\n", "")
+    chart = write_chart(tmp_path / "c", {"p.yaml": policy(rules)}, f"{VALUES}level: baseline\n")
+    assert not migrated(chart).left
+    text = (chart / "templates" / "p.yaml").read_text()
+    assert text.count('.Values.level "restricted"') == 2
+    ((baseline,), (restricted,)) = (
+        new_policies(chart, level=level) for level in ("baseline", "restricted")
+    )
+    assert len(baseline["spec"]["validations"]) < len(restricted["spec"]["validations"])
+    with pytest.raises(RenderError, match="level is neither baseline nor restricted"):
+        new_policies(chart, level="privileged")
+
+
+def test_lines_of_a_generated_text_are_repeated(tmp_path: Path) -> None:
+    generate = (
+        "    generate:\n      apiVersion: networking.k8s.io/v1\n      kind: NetworkPolicy\n"
+        "      name: deny\n      namespace: x\n      data:\n        spec:\n          podSelector: {}\n"
+        "          egress:\n          - ports:\n            {{- range .Values.ports }}\n"
+        "            - port: {{ . }}\n              protocol: UDP\n            {{- end }}\n"
+    )
+    rules = rule("").partition("    validate:")[0].replace("Pod", "Namespace") + generate
+    text = policy(rules).replace("  validationFailureAction: {{ .Values.action }}\n", "")
+    values = f"{VALUES}ports: [53, 5353]\n"
+    chart = write_chart(tmp_path / "c", {"p.yaml": text}, values)
+    assert not migrated(chart).left
+    (new,) = new_policies(chart, ports=[1, 2, 3])
+    generated = new["spec"]["generate"][0]["template"]["value"]
+    assert [line.strip() for line in generated.splitlines() if "port:" in line] == [
+        "- port: 1",
+        "- port: 2",
+        "- port: 3",
+    ]

@@ -30,7 +30,9 @@ def _kinds(folder: Path, form: str, *served: str) -> list[str]:
     return [body["kind"] for bodies in rendered.values() for body in bodies]
 
 
-@pytest.mark.parametrize("condition", [HAS, f"and .Values.enabled ({HAS})"])
+@pytest.mark.parametrize(
+    "condition", [HAS, f"and .Values.enabled ({HAS})", f"or ({HAS}) .Values.always"]
+)
 def test_each_form_asks_for_its_own_api(tmp_path: Path, condition: str) -> None:
     text = policy(RULES).replace("{{- if .Values.enabled }}", f"{{{{- if {condition} }}}}")
     chart = write_chart(tmp_path / "c", {"p.yaml": text})
@@ -50,7 +52,8 @@ def test_each_form_asks_for_its_own_api(tmp_path: Path, condition: str) -> None:
     ("before", "opening"),
     [
         ("", f"{{{{- if not ({HAS}) }}}}{{{{- else }}}}"),
-        ("", f"{{{{- if or .Values.enabled ({HAS}) }}}}"),
+        ("", f"{{{{- if or (not ({HAS})) .Values.enabled }}}}"),
+        ("", '{{- if lookup "v1" "CustomResourceDefinition" "" "clusterpolicies.kyverno.io" }}'),
         (f"{{{{- $has := {HAS} }}}}\n", "{{- if $has }}"),
         (f'{{{{- define "has" }}}}{{{{ {HAS} }}}}{{{{ end }}}}\n', '{{- if include "has" . }}'),
         ("", f'{{{{- if has "{OLD}" .Capabilities.APIVersions }}}}'),

@@ -15,7 +15,7 @@ from chartkit.addons.migrate.acceptance import REFUSED
 from chartkit.addons.migrate.charts.chosen import candidates
 from chartkit.addons.migrate.charts.forms import NUMBER, SWITCH, NewForm
 from chartkit.addons.migrate.charts.normal import normal_policy
-from chartkit.addons.migrate.charts.variants import VALIDATING
+from chartkit.addons.migrate.charts.variants import NULL, VALIDATING
 from chartkit.addons.migrate.conversion import Conversion, legacy_rules
 from chartkit.addons.migrate.convert import Batch
 from chartkit.addons.migrate.files.printed import CEL
@@ -277,7 +277,8 @@ class ChartProof:
                 continue
             stopped = self._stopped(form, everywhere, refused)
             if stopped:
-                if case.is_own or (case.name == _EVERYTHING and _converts(resource, batch)):
+                is_asked = case.name == _EVERYTHING and not stopped.endswith(NULL)
+                if case.is_own or (is_asked and _converts(resource, batch)):
                     yield form, stopped
                 continue
             reason = self._policy(template, form, resource, batch, made, case)

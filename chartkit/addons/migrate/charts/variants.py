@@ -41,6 +41,7 @@ from chartkit.model import Body, Json, Location, Resource, mapping_at
 VALIDATING: Final = "ValidatingPolicy"
 HELPERS: Final = "_policy-types.tpl"
 MORE: Final = ITEMS + 1
+NULL: Final = "the pattern has null where the field is an object"
 CONTROLLERS: Final = "chartkitcontrollers"
 """Takes the place of the pod controllers that values choose."""
 LISTS: Final = re.compile(r"chartkitlist(\d{3})")
@@ -77,7 +78,8 @@ class Variants:
     their marks; wild: those whose items may have wildcards; under: each decision with those under
     which it comes up; guards: the conditions under which a policy has no new form, with the reason;
     guarded: the decisions among them; companions: decisions that others depend on, by these;
-    controllers: the value that chooses controllers.
+    controllers: the value that chooses controllers; takes_null: whether a pattern has null whatever
+    the values are, and not for what these leave out.
     """
 
     template: PolicyTemplate
@@ -92,6 +94,7 @@ class Variants:
     guarded: set[str] = field(default_factory=set)
     companions: dict[tuple[str, int], dict[str, int]] = field(default_factory=dict)
     controllers: Term | None = None
+    takes_null: bool = False
     _texts: dict[tuple[str, Term | None], tuple[str, Sequence[Body]]] = field(default_factory=dict)
     _known: dict[tuple[tuple[str, int], ...], Mapping[str, Body]] = field(default_factory=dict)
 
@@ -212,8 +215,9 @@ class Variants:
         except NotPlacedError as error:
             first = error
         changes = [{key: int(not value)} for key, value in self.template.decisions.items()]
-        for base in (dict.fromkeys(self.template.items, 1), *changes):
-            self.base = base
+        one_each = dict.fromkeys(self.template.items, 1)
+        for base in (one_each, *changes, None):
+            self.takes_null, self.base = base is None, base or {}
             try:
                 self.bodies({})
             except NotPlacedError:
@@ -308,6 +312,8 @@ class Variants:
 
     def _converted_text(self, text: str) -> tuple[str, Sequence[Body]]:
         legacy = self._legacy(text)
+        if not self.takes_null and _has_null(mapping_at(legacy, "spec").get("rules")):
+            raise NotPlacedError(NULL, self.line)
         try:
             conversion = convert(Resource(legacy, Location("", self.line)))
         except ChartkitError as error:
@@ -474,3 +480,15 @@ class Variants:
             lambda match: f"{{{{ {show(self.template.marks[int(match[1])].term)} }}}}", text
         )
         return EXCLUDED.sub("{{ exclude }}", text)
+
+
+def _has_null(value: Json, is_pattern: bool = False) -> bool:
+    """Report whether a pattern in the rules of a policy has null in place of a value."""
+    if isinstance(value, dict):
+        return any(
+            _has_null(item, is_pattern or key in ("pattern", "anyPattern"))
+            for key, item in value.items()
+        )
+    if isinstance(value, list):
+        return any(_has_null(item, is_pattern) for item in value)
+    return is_pattern and value is None

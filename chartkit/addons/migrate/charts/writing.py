@@ -60,7 +60,7 @@ class Writer:
         return [
             (
                 self._condition({key: way[key] for key in way if here or way[key] != now.get(key)}),
-                _merged(self._entry("spec:", get, way, 0, "spec")),
+                merged(self._entry("spec:", get, way, 0, "spec")),
             )
             for way in ways
         ]
@@ -124,6 +124,9 @@ class Writer:
             special = self._special(head, base, indent)
             return special or self._mapping(head, get, fixed, indent, values)
         if all(isinstance(value, list) for value in values):
+            repeated = self._repeated(get, fixed)
+            if any(name == repeated and value for name, value in differing):
+                return self._split(str(repeated), head, get, fixed, indent, key)
             lines = self._list(head, get, fixed, indent, values)
             if lines is not None:
                 return lines
@@ -476,7 +479,7 @@ def _is_one_block(lines: Sequence[str], pad: str) -> bool:
     return ends == [len(lines) - 1]
 
 
-def _merged(lines: Sequence[str]) -> list[str]:
+def merged(lines: Sequence[str]) -> list[str]:
     """Return lines with one block for blocks of one condition that follow each other."""
     made: list[str] = []
     opened: list[str] = []
@@ -489,10 +492,10 @@ def _merged(lines: Sequence[str]) -> list[str]:
             continue
         closed = ""
         depth = len(_OPENS.findall(line)) - len(_ENDS.findall(line))
-        if depth > 0:
-            opened.append(line)
-        elif depth < 0:
-            closed = opened.pop()
+        opened += [line] * depth
+        if depth < 0:
+            closed = opened[depth]
+            del opened[depth:]
             closed = closed if _is_if(closed) and line.strip() == "{{- end }}" else ""
         elif opened and line.lstrip().startswith("{{- else"):
             opened[-1] = ""

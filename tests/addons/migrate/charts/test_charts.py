@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from chartkit.addons.migrate.charts.proof import render
+from chartkit.addons.migrate.charts.writing import merged
 from chartkit.errors import RenderError
 from chartkit.model import Location
 from tests.addons.migrate.charts.small import (
@@ -680,7 +681,8 @@ def test_a_level_of_values_is_one_of_two(tmp_path: Path) -> None:
 def test_lines_of_a_generated_text_are_repeated(tmp_path: Path) -> None:
     generate = (
         "    generate:\n      apiVersion: networking.k8s.io/v1\n      kind: NetworkPolicy\n"
-        "      name: deny\n      namespace: x\n      data:\n        spec:\n          podSelector: {}\n"
+        "      name: deny\n      namespace: x\n      data:\n        spec:\n"
+        "          podSelector: {}\n"
         "          egress:\n          - ports:\n            {{- range .Values.ports }}\n"
         "            - port: {{ . }}\n              protocol: UDP\n            {{- end }}\n"
     )
@@ -696,3 +698,24 @@ def test_lines_of_a_generated_text_are_repeated(tmp_path: Path) -> None:
         "- port: 2",
         "- port: 3",
     ]
+
+
+def test_blocks_of_one_condition_that_follow_each_other_are_one() -> None:
+    lines = [
+        "  {{- if .a }}",
+        "  - x",
+        "  {{- end }}",
+        "  {{- if .a }}",
+        "  - {{ range .b }}{{ if . }}y",
+        "    {{ end }}{{ end }}",
+        "  {{- end }}",
+        "  {{- if .c }}",
+        "  - z",
+        "  {{- else }}",
+        "  - u",
+        "  {{- end }}",
+        "  {{- if .c }}",
+        "  - v",
+        "  {{- end }}",
+    ]
+    assert merged(lines) == [*lines[:2], *lines[4:]]

@@ -13,122 +13,10 @@ from chartkit.scan.custom_resources.definitions import read_definitions
 from chartkit.scan.custom_resources.formats import TESTS
 from chartkit.scan.custom_resources.results import CustomResources
 from tests.conformance.definitions import build_judge
-from tests.data import beside
+from tests.data import tables
 
-_DOCUMENTS = beside(__file__)
-SCHEMA = _DOCUMENTS["schema"]
-
-_SPECS = """
-{size: 3}
----
-{}
----
-null
----
-{size: null}
----
-{size: 0, least: 3}
----
-{size: 4}
----
-{size: 10, mode: c}
----
-{size: 2, mode: abcd}
----
-{size: 2, mode: 5}
----
-{size: "2"}
----
-{size: 2.5}
----
-{size: 2, share: 0.5}
----
-{size: 2, share: 0.75}
----
-{size: 2, share: 3}
----
-{size: 2, small: 3000000000}
----
-{size: 2, name: a}
----
-{size: 2, name: abcde}
----
-{size: 2, name: AB}
----
-{size: 2, flag: null}
----
-{size: 2, flag: "yes"}
----
-{size: 2, port: true}
----
-{size: 2, port: "http"}
----
-{size: 2, when: yesterday}
----
-{size: 2, when: "2026-01-01T00:00:00Z", every: 3 weeks, address: 10.0.0.1}
----
-{size: 2, namespace: kube-system, every: 48h, when: "2025-01-01T00:00:00Z"}
----
-{size: 2, namespace: default}
----
-{size: 2, every: long, address: 10.0.0.300}
----
-{size: 2, address: 5}
----
-{size: 2, tags: []}
----
-{size: 2, tags: [a, b, a, c]}
----
-{size: 2, tags: [a, a]}
----
-{size: 2, tags: [forbidden]}
----
-{size: 2, tags: [1, null]}
----
-{size: 2, ports: [{name: a}, {name: a, number: 0}]}
----
-{size: 2, ports: [{number: 0}]}
----
-{size: 2, ports: [x]}
----
-{size: 2, ports: {}}
----
-{size: 2, limits: {cpu: "1", memory: 1Gi, other: 3}}
----
-{size: 2, limits: {cpu: null}}
----
-{size: 2, free: {a: {b: 1}, known: {x: y, z: 1}}, unknown: 1, tags: [a]}
----
-{size: 2, template: {}}
----
-{size: 2, template: {apiVersion: v1, kind: Pod, metadata: {name: a}, spec: {x: 1, y: 2}, more: 1}}
----
-{size: 2, template: {apiVersion: "", kind: A_b}}
----
-{size: 2, template: {apiVersion: a/b/c, kind: 5}}
----
-{size: 2, choice: {}}
----
-{size: 2, choice: {one: a, other: 1}}
----
-{size: 2, choice: {one: 1}}
----
-{size: 2, some: {}}
----
-{size: 2, some: {other: 2}}
----
-{size: 2, some: {one: a, third: 1}}
----
-{size: 2, every-one: a}
----
-{size: 2, every-one: bcde}
----
-{size: 2, every-one: abc}
----
-[]
----
-text
-"""
+_TABLES = tables(__file__)
+SCHEMA: str = _TABLES["schema"]
 
 
 def definition_of(schema: Body) -> Body:
@@ -196,7 +84,7 @@ def _found(definition: Body, objects: list[Body]) -> list[list[str]]:
 def test_custom_resources_are_judged_as_by_kubernetes(judge: Path) -> None:
     """The same errors, in the same words but for alternatives."""
     definition = definition_of(parse_yaml(SCHEMA))
-    objects = [_object(parse_yaml(text)) for text in _SPECS.split("\n---\n")]
+    objects = [_object(spec) for spec in _TABLES["specs"]]
     expected = _expected(judge, definition, objects)
     found = _found(definition, objects)
     assert sum(map(bool, expected)) > 35

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from chartkit.documents.yaml_dump import dump_documents, dump_yaml
 from chartkit.model import Body
+from tests.objects import api_object
 
 POLICY_NAMES = ("first", "second")
 _LABELS = {"app.kubernetes.io/part-of": "kyverno"}
@@ -90,9 +91,4 @@ def _policy(name: str) -> Body:
         "match": {"any": [{"resources": {"kinds": ["Pod"]}}]},
         "validate": {"failureAction": "ACTION", "message": "m", "pattern": {"kind": "?*"}},
     }
-    return {
-        "apiVersion": "kyverno.io/v1",
-        "kind": "ClusterPolicy",
-        "metadata": {"name": name},
-        "spec": {"rules": [rule]},
-    }
+    return api_object("kyverno.io/v1", "ClusterPolicy", {"name": name}, spec={"rules": [rule]})

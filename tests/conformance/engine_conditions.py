@@ -10,13 +10,10 @@ from chartkit.engine.context.context import Context, admission_context
 from chartkit.engine.context.variables import compile_template
 from chartkit.errors import ChartkitError, CompileError
 from chartkit.model import Body, Json, Resource
+from tests.objects import api_object
 
 _VALID_VALUES = re.compile(r"valid values: \[.*\]")
-_CONFIG_MAP: Body = {
-    "apiVersion": "v1",
-    "kind": "ConfigMap",
-    "metadata": {"name": "cm", "namespace": "ns1"},
-}
+_CONFIG_MAP: Body = api_object("v1", "ConfigMap", "ns1/cm")
 
 
 def run_case(case: dict[str, Any]) -> str | None:
@@ -50,12 +47,9 @@ def _rejected(body: Json, deny: bool) -> str | None:
     }
     if not deny:
         rule["preconditions"] = body
-    policy: Body = {
-        "apiVersion": "kyverno.io/v1",
-        "kind": "ClusterPolicy",
-        "metadata": {"name": "p"},
-        "spec": {"background": False, "rules": [rule]},
-    }
+    policy: Body = api_object(
+        "kyverno.io/v1", "ClusterPolicy", "p", spec={"background": False, "rules": [rule]}
+    )
     return policy_fault(read_policy(Resource(policy)))
 
 

@@ -32,12 +32,9 @@ from chartkit.engine.ports.services import Cluster
 from chartkit.engine.request import Request, User
 from chartkit.errors import ChartkitError
 from chartkit.model import Body, Json, Location, Resource, Status
+from tests.objects import api_object
 
-_WIDGET: Body = {
-    "apiVersion": "example.com/v1",
-    "kind": "Widget",
-    "metadata": {"name": "a", "namespace": "default"},
-}
+_WIDGET: Body = api_object("example.com/v1", "Widget", "default/a")
 _PLACE = Location("recorded.jsonl")
 _TEXT = re.compile(r"'((?:[^'\\]|\\.)*)'")
 _NUMBER = re.compile(r"`(-?\d{1,15})`")
@@ -100,12 +97,9 @@ def _of_condition(case: dict[str, Any]) -> Body:
         rule["validate"] = {"message": "m", "deny": {"conditions": conditions}}
     else:
         rule |= {"preconditions": conditions, "validate": {"message": "m", "deny": {}}}
-    return {
-        "apiVersion": "kyverno.io/v1",
-        "kind": "ClusterPolicy",
-        "metadata": {"name": case["id"]},
-        "spec": {"rules": [rule]},
-    }
+    return api_object(
+        "kyverno.io/v1", "ClusterPolicy", {"name": case["id"]}, spec={"rules": [rule]}
+    )
 
 
 def recorded_queries(path: Path) -> Iterator[tuple[dict[str, Any], Body, Sequence[Body]]]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from chartkit.model import Body, Json
+from tests.objects import api_object
 from tests.signing.authority import (
     Authority,
     CertificateLog,
@@ -135,12 +136,7 @@ def pod(*images: str) -> Body:
     """A pod with a container for each image."""
     containers = [{"name": f"c{at}", "image": image} for at, image in enumerate(images)]
     metadata = {"name": "a", "namespace": "default"}
-    return {
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": metadata,
-        "spec": {"containers": containers},
-    }
+    return api_object("v1", "Pod", metadata, spec={"containers": containers})
 
 
 def cases(signed: Signed) -> Iterator[Case]:

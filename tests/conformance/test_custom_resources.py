@@ -14,6 +14,7 @@ from chartkit.scan.custom_resources.formats import TESTS
 from chartkit.scan.custom_resources.results import CustomResources
 from tests.conformance.definitions import build_judge
 from tests.data import tables
+from tests.objects import api_object
 
 _TABLES = tables(__file__)
 SCHEMA: str = _TABLES["schema"]
@@ -47,12 +48,7 @@ def definition_of(schema: Body) -> Body:
 
 
 def _object(spec: Json) -> Body:
-    return {
-        "apiVersion": "example.com/v1",
-        "kind": "Widget",
-        "metadata": {"name": "one", "namespace": "default"},
-        "spec": spec,
-    }
+    return api_object("example.com/v1", "Widget", "default/one", spec=spec)
 
 
 @pytest.fixture(scope="module")

@@ -12,6 +12,7 @@ from chartkit.engine.cluster_policy.compile import compile_policy
 from chartkit.engine.policies import RunnablePolicy
 from chartkit.engine.request import Request
 from chartkit.model import Body, Resource, Status
+from tests.objects import api_object
 from tests.pod_security import CHECKS, MINORS, forbidden, not_passed, recorded
 from tests.policy_forms import standard
 from tests.shared import shared
@@ -70,11 +71,4 @@ def _rule(level: str, version: str) -> Resource:
         "match": {"any": [{"resources": {"kinds": ["Pod"]}}]},
         "validate": {"podSecurity": {"level": level, "version": version}},
     }
-    return Resource(
-        {
-            "apiVersion": "kyverno.io/v1",
-            "kind": "ClusterPolicy",
-            "metadata": {"name": "pss"},
-            "spec": {"rules": [rule]},
-        }
-    )
+    return Resource(api_object("kyverno.io/v1", "ClusterPolicy", "pss", spec={"rules": [rule]}))

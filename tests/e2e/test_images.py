@@ -12,18 +12,14 @@ import yaml
 from chartkit.model import Body
 from tests.conformance.signed_manifests import changed, signed
 from tests.e2e.transcript import DOCS, check_page
+from tests.objects import api_object
 from tests.signing.authority import key_pem, new_key
 from tests.signing.cosign import Signer, push
 from tests.unit.network.registry.registry_server import Registry, serving
 
 VULNERABILITIES = "https://cosign.sigstore.dev/attestation/vuln/v1"
 KEY = new_key()
-CONFIG: Body = {
-    "apiVersion": "v1",
-    "kind": "ConfigMap",
-    "metadata": {"name": "settings", "namespace": "shop"},
-    "data": {"a": "one", "b": "two"},
-}
+CONFIG: Body = api_object("v1", "ConfigMap", "shop/settings", data={"a": "one", "b": "two"})
 _POLICIES = re.compile(r"(?<=^```yaml\n)(.*?)(?=^```$)", re.MULTILINE | re.DOTALL)
 _KEY = re.compile(
     r"^( *)-----BEGIN PUBLIC KEY-----\n *…\n *-----END PUBLIC KEY-----$", re.MULTILINE

@@ -16,6 +16,7 @@ from chartkit.render.model import Outcome, RenderResult
 from chartkit.render.pipeline import RenderOptions, render_project
 from tests.e2e.command import chartkit, snapshot
 from tests.e2e.transcript import check_page
+from tests.objects import api_object
 from tests.shared import ROOT
 from tests.unit.charts.upstream.vendored_files import (
     PROJECT,
@@ -40,20 +41,10 @@ def _write(path: Path, *documents: Any) -> str:
 def _policy(generate: dict[str, Any], **spec: Any) -> dict[str, Any]:
     match = {"any": [{"resources": {"kinds": ["Namespace"]}}]}
     rules = [{"name": "make", "match": match, "generate": generate}]
-    return {
-        "apiVersion": "kyverno.io/v1",
-        "kind": "ClusterPolicy",
-        "metadata": {"name": "maker"},
-        "spec": {"rules": rules, **spec},
-    }
+    return api_object("kyverno.io/v1", "ClusterPolicy", "maker", spec={"rules": rules, **spec})
 
 
-SECRET = {
-    "apiVersion": "v1",
-    "kind": "Secret",
-    "metadata": {"name": "pull", "namespace": "shared"},
-    "data": {"k": "dg=="},
-}
+SECRET = api_object("v1", "Secret", "shared/pull", data={"k": "dg=="})
 CLONE = {
     "apiVersion": "v1",
     "kind": "Secret",
@@ -72,12 +63,7 @@ BINDING = {
         "subjects": [{"kind": "User", "name": "{{ request.userInfo.username }}"}],
     },
 }
-USER = {
-    "apiVersion": "cli.kyverno.io/v1alpha1",
-    "kind": "UserInfo",
-    "metadata": {"name": "who"},
-    "userInfo": {"username": "dana"},
-}
+USER = api_object("cli.kyverno.io/v1alpha1", "UserInfo", "who", userInfo={"username": "dana"})
 
 
 def test_a_secret_into_a_new_namespace(tmp_path: Path) -> None:
@@ -125,11 +111,9 @@ CLEANUP = {
         "conditions": {"all": [{"key": AGE, "operator": "GreaterThan", "value": "24h"}]},
     },
 }
-POD = {
-    "apiVersion": "v1",
-    "kind": "Pod",
-    "metadata": {"name": "a", "namespace": "shop", "creationTimestamp": "2030-01-01T00:00:00Z"},
-}
+POD = api_object(
+    "v1", "Pod", {"name": "a", "namespace": "shop", "creationTimestamp": "2030-01-01T00:00:00Z"}
+)
 LABELLED = {
     "apiVersion": "v1",
     "kind": "ConfigMap",

@@ -11,6 +11,7 @@ import pytest
 from chartkit.model import Body
 from tests.api_server import Api, Request
 from tests.e2e.command import PROGRAM
+from tests.objects import api_object
 from tests.unit.network.cluster.server import (
     PagedServer,
     forbidden,
@@ -32,12 +33,9 @@ def _engine() -> tuple[Body, ...]:
         "metadata": {"name": "admission", "namespace": "kyverno", "labels": labels},
         "spec": {"template": {"metadata": {"labels": labels}, "spec": {"containers": [container]}}},
     }
-    config = {
-        "apiVersion": "v1",
-        "kind": "ConfigMap",
-        "metadata": {"name": "kyverno", "namespace": "kyverno"},
-        "data": {"resourceFilters": "[*/*,kube-system,*]"},
-    }
+    config = api_object(
+        "v1", "ConfigMap", "kyverno/kyverno", data={"resourceFilters": "[*/*,kube-system,*]"}
+    )
     return deployment, config
 
 
@@ -74,12 +72,7 @@ def server(tmp_path: Path) -> Iterator[PagedServer]:
     """A cluster with policies, an exception, a custom kind and Kyverno's configuration."""
     with PagedServer() as running:
         running.serve(NAMES)
-        teams = {
-            "apiVersion": "v1",
-            "kind": "ConfigMap",
-            "metadata": {"name": "teams", "namespace": "shop"},
-            "data": {"allowed": "no"},
-        }
+        teams = api_object("v1", "ConfigMap", "shop/teams", data={"allowed": "no"})
         running.add(namespace("shop", guarded="yes"), namespace("kube-system"), teams)
         running.add(*_policies(), *_engine())
         (tmp_path / "kubeconfig").write_text(running.kubeconfig)
@@ -129,12 +122,7 @@ def test_files_are_judged_by_the_policies_of_a_cluster(server: PagedServer, tmp_
 @pytest.mark.slow
 @pytest.mark.usefixtures("server")
 def test_objects_of_files_stand_before_those_of_the_cluster(tmp_path: Path) -> None:
-    teams = {
-        "apiVersion": "v1",
-        "kind": "ConfigMap",
-        "metadata": {"name": "teams", "namespace": "shop"},
-        "data": {"allowed": "yes"},
-    }
+    teams = api_object("v1", "ConfigMap", "shop/teams", data={"allowed": "yes"})
     (tmp_path / "more.json").write_text(json.dumps(teams))
     (tmp_path / "space.json").write_text(json.dumps(namespace("shop", guarded="no")))
     files = ("files.json", "more.json", "space.json")

@@ -17,6 +17,7 @@ from chartkit.engine.ports.world import OFFLINE, World
 from chartkit.engine.request import Operation, Request
 from chartkit.errors import ChartkitError
 from chartkit.model import Body, Json, Resource, Status
+from tests.objects import api_object
 
 NOW = datetime(2030, 1, 1, tzinfo=UTC)
 VALUES: st.SearchStrategy[Json] = st.recursive(
@@ -54,14 +55,7 @@ LOOPS = st.lists(
 def _policy(generate: Json) -> Resource:
     match = {"any": [{"resources": {"kinds": ["Pod"]}}]}
     rules = [{"name": "g", "match": match, "generate": generate}]
-    return Resource(
-        {
-            "apiVersion": "kyverno.io/v1",
-            "kind": "ClusterPolicy",
-            "metadata": {"name": "p"},
-            "spec": {"rules": rules},
-        }
-    )
+    return Resource(api_object("kyverno.io/v1", "ClusterPolicy", "p", spec={"rules": rules}))
 
 
 @given(BLOCKS | st.builds(lambda loops: {"foreach": loops}, LOOPS), VALUES, VALUES)

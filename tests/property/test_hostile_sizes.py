@@ -10,6 +10,7 @@ from chartkit.engine.policies import evaluate
 from chartkit.engine.request import Request
 from chartkit.errors import ChartkitError, CompileError, InputError
 from chartkit.model import Body, Json, Resource, RuleResult, Status
+from tests.objects import api_object
 
 LONG = 100_000
 
@@ -30,12 +31,7 @@ def policy(**rule: Any) -> Body:
 def answers(body: Body, data: Json) -> list[RuleResult]:
     """What a policy says of a ConfigMap with some data."""
     compiled = compile_policy(Resource(body))
-    config_map = {
-        "apiVersion": "v1",
-        "kind": "ConfigMap",
-        "metadata": {"name": "c", "namespace": "default"},
-        "data": data,
-    }
+    config_map = api_object("v1", "ConfigMap", "default/c", data=data)
     return evaluate([compiled], Request(Resource(config_map)))
 
 

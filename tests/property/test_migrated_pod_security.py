@@ -16,6 +16,7 @@ from chartkit.engine.request import Request
 from chartkit.errors import CompileError
 from chartkit.model import Body, Resource, Status
 from tests.draws import draws
+from tests.objects import api_object
 
 _REFUSED = (Status.FAIL, Status.ERROR)
 _IMAGES = st.sampled_from(["a:1", "b:1", "c:2"])
@@ -170,11 +171,4 @@ def _policy(pod_security: Body) -> Resource:
         "match": {"any": [{"resources": {"kinds": ["Pod"]}}]},
         "validate": {"podSecurity": pod_security},
     }
-    return Resource(
-        {
-            "apiVersion": "kyverno.io/v1",
-            "kind": "ClusterPolicy",
-            "metadata": {"name": "pss"},
-            "spec": {"rules": [rule]},
-        }
-    )
+    return Resource(api_object("kyverno.io/v1", "ClusterPolicy", "pss", spec={"rules": [rule]}))

@@ -6,18 +6,14 @@ from chartkit.addons.migrate.differences import DELETIONS, EMPTY_SEARCHES, REFUS
 from chartkit.model import Body
 from tests.addons.migrate.conversions import converted, deny, same_result
 from tests.data import from_table
+from tests.objects import api_object
 
 _NOTE = "request.object.metadata.annotations.note"
 
 
 def _map(note: str, **data: str) -> Body:
     annotations = {"annotations": {"note": note}} if note else {}
-    return {
-        "apiVersion": "v1",
-        "kind": "ConfigMap",
-        "metadata": {"name": "c", "namespace": "d", **annotations},
-        "data": data,
-    }
+    return api_object("v1", "ConfigMap", {"name": "c", "namespace": "d", **annotations}, data=data)
 
 
 @from_table("query", "value", "expression")

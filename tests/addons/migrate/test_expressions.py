@@ -18,6 +18,7 @@ from chartkit.engine.request import Request
 from chartkit.model import Body, Location, Resource
 from tests.addons.migrate.conversions import converted, deny, one_line, same_result
 from tests.data import from_table
+from tests.objects import api_object
 
 _IMAGE = "request.object.spec.containers[0].image"
 
@@ -25,12 +26,7 @@ _IMAGE = "request.object.spec.containers[0].image"
 def _pod(image: str = "a:1", **metadata: object) -> Body:
     containers = [{"name": "c", "image": image}]
     metadata = {"name": "p", "namespace": "default", **metadata}
-    return {
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": metadata,
-        "spec": {"containers": containers},
-    }
+    return api_object("v1", "Pod", metadata, spec={"containers": containers})
 
 
 @pytest.mark.parametrize(
@@ -211,12 +207,7 @@ def test_lists_of_several_lists_pass_over_those_that_are_not_there() -> None:
     (expression,) = converted(rule, "Role").expressions
     assert "exists(item, item != null && '*' in item)" in expression
     for rules in ([{"verbs": ["get"]}], [{"verbs": ["*"]}], [{"verbs": [], "resources": ["*"]}]):
-        role = {
-            "apiVersion": "rbac.authorization.k8s.io/v1",
-            "kind": "Role",
-            "metadata": {"name": "r", "namespace": "default"},
-            "rules": rules,
-        }
+        role = api_object("rbac.authorization.k8s.io/v1", "Role", "default/r", rules=rules)
         assert same_result(rule, role) == ("refused" if "*" in str(rules) else "allowed")
 
 
@@ -317,10 +308,7 @@ validate:
     ]
     for name, port, result in (("a", 8, "refused"), ("b", 8, "allowed"), ("a", 9, "allowed")):
         container = {"name": name, "image": "a", "ports": [{"containerPort": port}]}
-        body = {
-            "apiVersion": "v1",
-            "kind": "Pod",
-            "metadata": {"name": "p", "namespace": "d"},
-            "spec": {"containers": [{"name": "c", "image": "a"}, container]},
-        }
+        body = api_object(
+            "v1", "Pod", "d/p", spec={"containers": [{"name": "c", "image": "a"}, container]}
+        )
         assert same_result(rule, body) == result

@@ -10,6 +10,7 @@ from chartkit.addons.migrate.convert import convert
 from chartkit.errors import ChartkitError
 from chartkit.model import Body, Json, Resource
 from tests.addons.migrate.conversions import same_result
+from tests.objects import api_object
 
 _IMMUTABLE = "{{ request.object.immutable || `false` }}"
 _MATCH = {"any": [{"resources": {"kinds": ["Pod"], "namespaces": ["a-*"]}}]}
@@ -86,12 +87,7 @@ def test_no_shape_of_a_rule_is_a_bug(kind: str) -> None:
     rule = {"name": "r", "match": _MATCH, **_RULES[kind]}
     converted = 0
     for made in _changed(rule):
-        body = {
-            "apiVersion": "kyverno.io/v1",
-            "kind": "ClusterPolicy",
-            "metadata": {"name": "p"},
-            "spec": {"rules": [made]},
-        }
+        body = api_object("kyverno.io/v1", "ClusterPolicy", "p", spec={"rules": [made]})
         with contextlib.suppress(ChartkitError):
             converted += convert(Resource(body)).complete
     assert converted or kind in ("generate", "images")
@@ -114,12 +110,7 @@ def test_no_query_is_a_bug(query: str) -> None:
         "match": _MATCH,
         "validate": {"message": text, "deny": {"conditions": {"any": [condition]}}},
     }
-    body = {
-        "apiVersion": "kyverno.io/v1",
-        "kind": "ClusterPolicy",
-        "metadata": {"name": "p"},
-        "spec": {"rules": [rule]},
-    }
+    body = api_object("kyverno.io/v1", "ClusterPolicy", "p", spec={"rules": [rule]})
     with contextlib.suppress(ChartkitError):
         (outcome,) = convert(Resource(body)).outcomes
         assert outcome.reason or query == "`{`", "no variable of Kyverno's, so that it is a text"

@@ -9,6 +9,7 @@ import yaml
 
 from chartkit.engine import RunnablePolicy, compile_any, sorted_out
 from chartkit.model import Resource
+from tests.objects import api_object
 
 _FILE = Path(__file__).parent / "data" / "sets.yaml"
 
@@ -50,9 +51,4 @@ def _policy(name: str, rule: dict[str, Any]) -> dict[str, Any]:
     }
     if "preconditions" in rule:
         written["preconditions"] = rule["preconditions"]
-    return {
-        "apiVersion": "kyverno.io/v1",
-        "kind": "ClusterPolicy",
-        "metadata": {"name": name},
-        "spec": {"rules": [written]},
-    }
+    return api_object("kyverno.io/v1", "ClusterPolicy", {"name": name}, spec={"rules": [written]})

@@ -10,6 +10,7 @@ import yaml
 
 from chartkit.model import Body
 from tests.conformance.image_registry import run_command
+from tests.objects import api_object
 from tests.signing import notary
 from tests.signing.authority import key_pem, new_key, pem
 from tests.signing.bundle import Maker, push_bundle
@@ -85,12 +86,7 @@ def policy(registry: Registry, *expressions: str, **spec: Any) -> Body:
 def run(folder: Path, asked: Body, command: str, *images: str, offline: bool = False) -> str:
     """What a command writes of a Pod with images."""
     containers = [{"name": f"c{index}", "image": one} for index, one in enumerate(images)]
-    subject = {
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": {"name": "a", "namespace": "default"},
-        "spec": {"containers": containers},
-    }
+    subject = api_object("v1", "Pod", "default/a", spec={"containers": containers})
     (folder / "policy.yaml").write_text(yaml.safe_dump(asked))
     (folder / "pod.yaml").write_text(yaml.safe_dump(subject))
     options = ["--detailed", "-o", "json"] if command == "scan" else []

@@ -20,6 +20,7 @@ from chartkit.engine.request import Request
 from chartkit.errors import ChartkitError
 from chartkit.model import Resource, Status
 from tests.data import from_table
+from tests.objects import api_object
 
 _SIZE = 60_000
 
@@ -205,12 +206,7 @@ RULES: dict[str, dict[str, Any]] = {
 @pytest.mark.slow
 @pytest.mark.parametrize("rule", RULES.values(), ids=RULES)
 def test_a_rule_that_multiplies_is_an_error_that_says_so(rule: dict[str, Any]) -> None:
-    body = {
-        "apiVersion": "v1",
-        "kind": "ConfigMap",
-        "metadata": {"name": "c", "namespace": "d"},
-        "data": {"a": "a" * _SIZE},
-    }
+    body = api_object("v1", "ConfigMap", "d/c", data={"a": "a" * _SIZE})
     (result,) = evaluate([_policy(**rule)], Request(Resource(body)))
     assert result.status is Status.ERROR
     assert "the rule takes more than" in result.message
@@ -220,12 +216,7 @@ def test_entries_of_verify_images_times_images_are_an_error_that_says_so() -> No
     entry = {"imageReferences": ["*"], "mutateDigest": False, "verifyDigest": True}
     policy = _policy(match={"any": [{"resources": {"kinds": ["Pod"]}}]}, verifyImages=[entry] * 60)
     containers = [{"name": f"c{at}", "image": f"ghcr.io/a/b{at}:1"} for at in range(300)]
-    body = {
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": {"name": "p", "namespace": "d"},
-        "spec": {"containers": containers},
-    }
+    body = api_object("v1", "Pod", "d/p", spec={"containers": containers})
     first = evaluate([policy], Request(Resource(body)))[0]
     assert first.status is Status.ERROR
     assert "the images of an object against the entries of verifyImages" in first.message

@@ -16,19 +16,17 @@ from chartkit.engine.policies import (
 )
 from chartkit.engine.request import AUDIT, ENFORCE
 from chartkit.model import Resource
+from tests.objects import api_object
 from tests.unit.engine.cel_policies.policies import policy, validating
 from tests.unit.engine.policies import policy_resource
 
 CLEANUP = Resource(
-    {
-        "apiVersion": "kyverno.io/v2",
-        "kind": "ClusterCleanupPolicy",
-        "metadata": {"name": "c"},
-        "spec": {
-            "schedule": "* * * * *",
-            "match": {"any": [{"resources": {"kinds": ["Pod"]}}]},
-        },
-    }
+    api_object(
+        "kyverno.io/v2",
+        "ClusterCleanupPolicy",
+        "c",
+        spec={"schedule": "* * * * *", "match": {"any": [{"resources": {"kinds": ["Pod"]}}]}},
+    )
 )
 DELETING = policy("DeletingPolicy", schedule="* * * * *")
 
@@ -54,12 +52,9 @@ def test_other_groups(api_version: str) -> None:
 
 def test_exceptions_of_both_generations() -> None:
     references = [{"name": "p", "kind": "ValidatingPolicy"}]
-    new = {
-        "apiVersion": "policies.kyverno.io/v1",
-        "kind": "PolicyException",
-        "metadata": {"name": "new"},
-        "spec": {"policyRefs": references},
-    }
+    new = api_object(
+        "policies.kyverno.io/v1", "PolicyException", "new", spec={"policyRefs": references}
+    )
     old = {
         "apiVersion": "kyverno.io/v2",
         "kind": "PolicyException",

@@ -20,6 +20,7 @@ from chartkit.report import FORMATS, PolicyFacts, ReportOptions, ReportPer
 from chartkit.report.command_report import markdown_table
 from chartkit.report.files import write_whole
 from chartkit.report.outputs import Output, Outputs, parse_all
+from tests.objects import api_object
 
 POD = Resource(
     {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "web", "namespace": "shop"}},
@@ -199,24 +200,18 @@ def test_a_report_an_object_is_as_kyverno_writes_it() -> None:
     rows = [result(Status.PASS, "fine", "z"), result(Status.FAIL, "no", "a")]
     (found,) = per_object((stored(POD, "1-2"), rows), (NODE, []))
     results = found.pop("results")
-    assert found == {
-        "apiVersion": "wgpolicyk8s.io/v1alpha2",
-        "kind": "PolicyReport",
-        "metadata": {
+    assert found == api_object(
+        "wgpolicyk8s.io/v1alpha2",
+        "PolicyReport",
+        {
             "name": "1-2",
             "namespace": "shop",
             "labels": {"app.kubernetes.io/managed-by": "kyverno"},
             "ownerReferences": [{"apiVersion": "v1", "kind": "Pod", "name": "web", "uid": "1-2"}],
         },
-        "scope": {
-            "apiVersion": "v1",
-            "kind": "Pod",
-            "name": "web",
-            "namespace": "shop",
-            "uid": "1-2",
-        },
-        "summary": {"pass": 1, "fail": 1, "warn": 0, "error": 0, "skip": 0},
-    }
+        scope={"apiVersion": "v1", "kind": "Pod", "name": "web", "namespace": "shop", "uid": "1-2"},
+        summary={"pass": 1, "fail": 1, "warn": 0, "error": 0, "skip": 0},
+    )
     assert [row["rule"] for row in results] == ["a", "z"]
     assert not any("resources" in row for row in results)
 

@@ -12,6 +12,7 @@ from chartkit.engine.policies import compile_any, evaluate
 from chartkit.engine.request import Request
 from chartkit.model import Body, Location, Resource
 from tests.addons.migrate.conversions import Converted, converted
+from tests.objects import api_object
 
 _NAMED = (
     "{apiVersion: v1, kind: Secret, name: s, namespace: '{{request.object.metadata.namespace}}'}"
@@ -27,12 +28,7 @@ _OF_CONTEXT = (
     "target.metadata.name}}], preconditions: {all: [{key: '{{ c }}', operator: Equals, value: s}]}}"
 )
 _PATCH = "patchStrategicMerge: {metadata: {labels: {+(a): c, of: '{{request.object.data.team}}'}}}"
-_TRIGGER: Body = {
-    "apiVersion": "v1",
-    "kind": "ConfigMap",
-    "metadata": {"name": "t", "namespace": "default"},
-    "data": {"team": "core"},
-}
+_TRIGGER: Body = api_object("v1", "ConfigMap", "default/t", data={"team": "core"})
 
 
 def secret(name: str, **labels: str) -> Body:

@@ -13,6 +13,7 @@ from chartkit.cli.schema import output_schema
 from chartkit.model import Body
 from tests.data import beside
 from tests.e2e.command import chartkit
+from tests.objects import api_object
 
 _TEXTS = beside(__file__)
 POLICY = _TEXTS["policy"]
@@ -21,11 +22,7 @@ PROFILE = _TEXTS["profile"]
 
 
 def config_map(name: str, namespace: str, **labels: str) -> Body:
-    return {
-        "apiVersion": "v1",
-        "kind": "ConfigMap",
-        "metadata": {"name": name, "namespace": namespace, "labels": labels},
-    }
+    return api_object("v1", "ConfigMap", {"name": name, "namespace": namespace, "labels": labels})
 
 
 def report(policy: str, status: str, name: str, seconds: int, namespace: str = "shop") -> Body:

@@ -4,6 +4,7 @@ from pathlib import Path
 
 from chartkit.documents.yaml_dump import dump_yaml
 from chartkit.model import Body
+from tests.objects import api_object
 
 _REGISTRY = "registry.example.com"
 _ARGO: Body = {
@@ -25,12 +26,7 @@ def _policy(
     if action:
         spec["validationFailureAction"] = action
     metadata = {"name": name, **(marks or {})}
-    return {
-        "apiVersion": "kyverno.io/v1",
-        "kind": "ClusterPolicy",
-        "metadata": metadata,
-        "spec": spec,
-    }
+    return api_object("kyverno.io/v1", "ClusterPolicy", metadata, spec=spec)
 
 
 def _patch(patch: Body) -> Body:
@@ -103,15 +99,12 @@ def exceptions() -> list[Body]:
     ]
 
 
-CLEANUP: Body = {
-    "apiVersion": "kyverno.io/v2",
-    "kind": "ClusterCleanupPolicy",
-    "metadata": {"name": "finished-jobs"},
-    "spec": {
-        "match": {"any": [{"resources": {"kinds": ["Job"]}}]},
-        "schedule": "0 3 * * *",
-    },
-}
+CLEANUP: Body = api_object(
+    "kyverno.io/v2",
+    "ClusterCleanupPolicy",
+    "finished-jobs",
+    spec={"match": {"any": [{"resources": {"kinds": ["Job"]}}]}, "schedule": "0 3 * * *"},
+)
 
 
 def objects() -> list[Body]:

@@ -27,6 +27,7 @@ from tests.addons.serve.admission.bodies import (
 )
 from tests.addons.serve.admission.patching import patched
 from tests.data import beside, from_table
+from tests.objects import api_object
 
 _TEXTS = beside(__file__)
 CALL = _TEXTS["call"]
@@ -243,12 +244,7 @@ def test_policies_that_are_off_at_admission_are_not_asked() -> None:
 
 def test_a_scale_is_matched_by_the_kind_of_its_object() -> None:
     text = TEAM.replace("kinds: [Pod]", "kinds: [Deployment/scale]")
-    scale: Body = {
-        "apiVersion": "autoscaling/v1",
-        "kind": "Scale",
-        "metadata": {"name": "web", "namespace": "default"},
-        "spec": {"replicas": 3},
-    }
+    scale: Body = api_object("autoscaling/v1", "Scale", "default/web", spec={"replicas": 3})
     resource = {"group": "apps", "version": "v1", "resource": "deployments"}
     content = review(
         scale, subResource="scale", resource=resource, operation="UPDATE", oldObject=scale

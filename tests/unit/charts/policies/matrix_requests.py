@@ -5,6 +5,7 @@ from typing import Final
 
 from chartkit.engine.request import Operation, Request, User
 from chartkit.model import Body, Location, Resource
+from tests.objects import api_object
 
 _ACCOUNT = "system:serviceaccount:kyverno:kyverno-background-controller"
 _HOST_PATH: Body = {"volumes": [{"name": "a", "hostPath": {"path": "/etc"}}]}
@@ -21,12 +22,7 @@ def _pod(name: str = "default", labels: Body | None = None, **spec: object) -> B
     if labels:
         metadata["labels"] = labels
     containers = [{"name": "a", "image": "a:1"}]
-    return {
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": metadata,
-        "spec": {"containers": containers, **spec},
-    }
+    return api_object("v1", "Pod", metadata, spec={"containers": containers, **spec})
 
 
 def _controller(kind: str) -> Body:
@@ -35,12 +31,7 @@ def _controller(kind: str) -> Body:
     spec: Body = {"selector": {"matchLabels": {"a": "b"}}, "template": template}
     if kind == "CronJob":
         spec = {"schedule": "* * * * *", "jobTemplate": {"spec": {"template": template}}}
-    return {
-        "apiVersion": _CONTROLLERS[kind],
-        "kind": kind,
-        "metadata": dict(pod["metadata"]),
-        "spec": spec,
-    }
+    return api_object(_CONTROLLERS[kind], kind, dict(pod["metadata"]), spec=spec)
 
 
 def _request(

@@ -13,6 +13,7 @@ from chartkit.engine.cleanup.deleting import read_deleting_policy
 from chartkit.engine.request import Operation, Request
 from chartkit.model import Body, Resource
 from tests.data import from_table
+from tests.objects import api_object
 from tests.unit.engine.cel_policies.policies import (
     about,
     deployment,
@@ -249,12 +250,7 @@ _PODS: Body = {
 def _refusals(expression: str, kind: str = "ValidatingAdmissionPolicy") -> list[str]:
     group = "admissionregistration.k8s.io" if "Admission" in kind else "policies.kyverno.io"
     spec: Body = {"matchConstraints": _PODS, "validations": [{"expression": expression}]}
-    body: Body = {
-        "apiVersion": f"{group}/v1",
-        "kind": kind,
-        "metadata": {"name": "p"},
-        "spec": spec,
-    }
+    body: Body = api_object(f"{group}/v1", kind, "p", spec=spec)
     return [one.message for one in refused_by_server(read_cel_policy(Resource(body)))]
 
 

@@ -8,6 +8,7 @@ from chartkit.engine.cluster_policy.compile import compile_policy
 from chartkit.engine.policies import evaluate
 from chartkit.engine.request import Operation, Request
 from chartkit.model import Body, Resource, RuleResult
+from tests.objects import api_object
 from tests.unit.engine.cel_policies.policies import (
     PODS,
     about,
@@ -124,12 +125,7 @@ def test_a_rule_with_cel_has_fields() -> None:
         "match": {"any": [{"resources": {"kinds": ["Pod"]}}]},
         "validate": {"cel": cel},
     }
-    body = {
-        "apiVersion": "kyverno.io/v1",
-        "kind": "ClusterPolicy",
-        "metadata": {"name": "p"},
-        "spec": {"rules": [rule]},
-    }
+    body = api_object("kyverno.io/v1", "ClusterPolicy", "p", spec={"rules": [rule]})
     result = only(evaluate([compile_policy(Resource(body))], Request(pod(spec=TWO))))
     assert result.fields == ("/spec/containers/1/securityContext/privileged",)
 

@@ -21,6 +21,7 @@ from chartkit.engine.request import Operation, Request
 from chartkit.errors import CompileError
 from chartkit.model import Body, Location, Resource
 from tests.data import from_table
+from tests.objects import api_object
 from tests.unit.engine.cel_policies.policies import (
     about,
     conditions,
@@ -36,11 +37,7 @@ from tests.unit.engine.cel_policies.policies import (
 _APPLYING = "error applying patch: failed to convert patch object to typed object: "
 _NO_KIND = "Internal error occurred: Object 'Kind' is missing in "
 ALONE: Body = {"podControllers": {"controllers": []}}
-CONFIG: Body = {
-    "apiVersion": "v1",
-    "kind": "ConfigMap",
-    "metadata": {"name": "c", "namespace": "default"},
-}
+CONFIG: Body = api_object("v1", "ConfigMap", "default/c")
 
 
 def apply(text: str) -> Body:

@@ -13,6 +13,7 @@ from chartkit.engine.cleanup.deleting import read_deleting_policy
 from chartkit.engine.kubernetes.kinds import CelKind, is_binding, is_cel_policy
 from chartkit.errors import CompileError
 from chartkit.model import Body, Resource, Severity
+from tests.objects import api_object
 from tests.unit.engine.cel_policies.policies import conditions, policy, said, validating, variables
 
 
@@ -130,12 +131,7 @@ def _found(expression: str, resource: str = "pods", group: str = "") -> list[tup
         "matchConstraints": {"resourceRules": [rule]},
         "validations": [{"expression": expression}],
     }
-    body: Body = {
-        "apiVersion": "policies.kyverno.io/v1",
-        "kind": "ValidatingPolicy",
-        "metadata": {"name": "p"},
-        "spec": spec,
-    }
+    body: Body = api_object("policies.kyverno.io/v1", "ValidatingPolicy", "p", spec=spec)
     found = misspelt_fields(read_cel_policy(Resource(body)))
     assert all(one.severity is Severity.WARNING for one in found)
     return [(one.message, one.hint or "") for one in found]
@@ -165,12 +161,7 @@ def test_audit_annotations_too() -> None:
         "validations": [{"expression": "true"}],
         "auditAnnotations": [{"key": "k", "valueExpression": "string(object.specs)"}],
     }
-    body: Body = {
-        "apiVersion": "policies.kyverno.io/v1",
-        "kind": "ValidatingPolicy",
-        "metadata": {"name": "p"},
-        "spec": spec,
-    }
+    body: Body = api_object("policies.kyverno.io/v1", "ValidatingPolicy", "p", spec=spec)
     (found,) = misspelt_fields(read_cel_policy(Resource(body)))
     assert found.message.startswith("p: spec.auditAnnotations[0].valueExpression: ")
 
@@ -191,12 +182,7 @@ def _mutation(resources: list[str], expression: str) -> list[str]:
             }
         ],
     }
-    body: Body = {
-        "apiVersion": "policies.kyverno.io/v1",
-        "kind": "MutatingPolicy",
-        "metadata": {"name": "p"},
-        "spec": spec,
-    }
+    body: Body = api_object("policies.kyverno.io/v1", "MutatingPolicy", "p", spec=spec)
     found = misspelt_fields(read_cel_policy(Resource(body)))
     return [one.message.rpartition(" ")[2] for one in found]
 

@@ -9,6 +9,7 @@ from chartkit.engine.cleanup import plan_deletions, read_cleanup_policy
 from chartkit.engine.cleanup.policy import LABEL, PROPAGATION
 from chartkit.errors import CompileError
 from chartkit.model import Body, Resource
+from tests.objects import api_object
 
 NOW = datetime(2030, 1, 1, 10, 2, tzinfo=UTC)
 PODS = {"any": [{"resources": {"kinds": ["Pod"]}}]}
@@ -16,24 +17,11 @@ PODS = {"any": [{"resources": {"kinds": ["Pod"]}}]}
 
 def _policy(name: str = "old", kind: str = "ClusterCleanupPolicy", **spec: Any) -> Resource:
     body = {"schedule": "*/5 * * * *", "match": PODS, **spec}
-    return Resource(
-        {
-            "apiVersion": "kyverno.io/v2",
-            "kind": kind,
-            "metadata": {"name": name},
-            "spec": body,
-        }
-    )
+    return Resource(api_object("kyverno.io/v2", kind, {"name": name}, spec=body))
 
 
 def _pod(name: str, **metadata: Any) -> Resource:
-    return Resource(
-        {
-            "apiVersion": "v1",
-            "kind": "Pod",
-            "metadata": {"name": name, "namespace": "shop", **metadata},
-        }
-    )
+    return Resource(api_object("v1", "Pod", {"name": name, "namespace": "shop", **metadata}))
 
 
 def _plan(policies: list[Resource], *pods: Resource, **namespaces: Any) -> list[tuple[Any, ...]]:

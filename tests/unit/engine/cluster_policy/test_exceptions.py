@@ -8,6 +8,7 @@ from chartkit.engine.kubernetes.definitions import POLICY_RULE, SCHEMA_RULE
 from chartkit.engine.kubernetes.kinds import GroupVersionKind
 from chartkit.errors import CompileError
 from chartkit.model import Body, Resource
+from tests.objects import api_object
 from tests.unit.engine.policies import obj, policy_resource, request, rule
 
 POD = GroupVersionKind("", "v1", "Pod")
@@ -15,16 +16,12 @@ _PODS: Body = {"any": [{"resources": {"kinds": ["Pod"]}}]}
 
 
 def _exception(**spec: object) -> Resource:
-    body: Body = {
-        "apiVersion": "kyverno.io/v2",
-        "kind": "PolicyException",
-        "metadata": {"name": "e", "namespace": "ns"},
-        "spec": {
-            "match": _PODS,
-            "exceptions": [{"policyName": "p", "ruleNames": ["r*"]}],
-            **spec,
-        },
-    }
+    body: Body = api_object(
+        "kyverno.io/v2",
+        "PolicyException",
+        "ns/e",
+        spec={"match": _PODS, "exceptions": [{"policyName": "p", "ruleNames": ["r*"]}], **spec},
+    )
     return Resource(body)
 
 

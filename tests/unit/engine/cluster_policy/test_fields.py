@@ -9,6 +9,7 @@ from chartkit.engine.policies import evaluate
 from chartkit.engine.request import Operation, Request
 from chartkit.model import Body, Resource, RuleResult, Status
 from tests.data import from_table
+from tests.objects import api_object
 from tests.unit.engine import policies
 
 
@@ -168,12 +169,7 @@ def test_all_conditions_come_before_any_and_the_identity_last() -> None:
             {"key": "{{ request.object.spec.b }}", "operator": "Equals", "value": 1},
         ],
     }
-    body = {
-        "apiVersion": "v1",
-        "kind": "Thing",
-        "metadata": {"name": "x"},
-        "spec": {"a": 1, "b": 1},
-    }
+    body = api_object("v1", "Thing", "x", spec={"a": 1, "b": 1})
     fields = _fields({"deny": {"conditions": conditions}}, body)
     assert fields == ("/spec/b", "/spec/a", "/metadata/name")
 

@@ -28,6 +28,7 @@ from chartkit.engine.ports.world import World
 from chartkit.errors import CompileError, EvaluationError, LookupFailed
 from chartkit.go.strconv import Int64
 from chartkit.model import Body, Json, Resource
+from tests.objects import api_object
 
 POD: Body = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "spec": {}}
 
@@ -214,14 +215,7 @@ RESOURCE = {"group": "apps", "version": "v1", "resource": "deployments"}
 
 
 def _entry(version: str = "v2beta1", **spec: Any) -> Resource:
-    return Resource(
-        {
-            "apiVersion": f"kyverno.io/{version}",
-            "kind": "GlobalContextEntry",
-            "metadata": {"name": "e"},
-            "spec": spec,
-        }
-    )
+    return Resource(api_object(f"kyverno.io/{version}", "GlobalContextEntry", "e", spec=spec))
 
 
 def _deployment(name: str, namespace: str) -> Body:

@@ -8,6 +8,7 @@ from typing import Final
 
 from chartkit.model import Body
 from tests.api_server import Api, ApiServer, Refused, Request
+from tests.objects import api_object
 
 KYVERNO: Final = (
     Api("kyverno.io", "v1", "clusterpolicies", "ClusterPolicy", False),
@@ -78,11 +79,7 @@ def _bare(item: Body) -> Body:
 def namespace(name: str, **labels: str) -> Body:
     """A Namespace."""
     named = {"kubernetes.io/metadata.name": name, **labels}
-    return {
-        "apiVersion": "v1",
-        "kind": "Namespace",
-        "metadata": {"name": name, "labels": named},
-    }
+    return api_object("v1", "Namespace", {"name": name, "labels": named})
 
 
 def pod(name: str, place: str = "shop", **metadata: object) -> Body:

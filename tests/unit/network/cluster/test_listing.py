@@ -18,6 +18,7 @@ from chartkit.network.cluster.client import CRDS, Collection, object_path
 from chartkit.network.cluster.reader import PAGE, ApiResource, Reader, listed
 from chartkit.network.cluster.source import RefusedError
 from tests.api_server import Api, Request
+from tests.objects import api_object
 from tests.shared import ROOT
 from tests.unit.network.cluster.conftest import World
 from tests.unit.network.cluster.server import forbidden, labelled, pod, policy
@@ -355,19 +356,15 @@ def test_a_kind_that_is_served_in_several_versions(world: World) -> None:
     assert len(asked) == 1
 
 
-_EXCEPTION: Body = {
-    "apiVersion": "kyverno.io/v2",
-    "kind": "PolicyException",
-    "metadata": {
-        "name": "off",
-        "namespace": "shop",
-        "annotations": {"meta.helm.sh/release-name": "shop"},
-    },
-    "spec": {
+_EXCEPTION: Body = api_object(
+    "kyverno.io/v2",
+    "PolicyException",
+    {"name": "off", "namespace": "shop", "annotations": {"meta.helm.sh/release-name": "shop"}},
+    spec={
         "match": {"any": [{"resources": {"kinds": ["Pod"]}}]},
         "exceptions": [{"policyName": "inside", "ruleNames": ["rule"]}],
     },
-}
+)
 
 
 def by_hand(name: str) -> Body:

@@ -10,6 +10,7 @@ import pytest
 from chartkit.model import Body
 from chartkit.network.cluster.cleaning import with_public_key
 from tests.api_server import Request
+from tests.objects import api_object
 from tests.signing.authority import key_pem, new_key
 from tests.signing.cosign import Signer, push
 from tests.unit.network.cluster.conftest import World
@@ -33,12 +34,7 @@ def _secret(public: str) -> Body:
     data = {"cosign.key": PRIVATE, "cosign.password": PASSWORD}
     metadata = {"name": "signer", "namespace": "kyverno"}
     encoded = base64.b64encode(public.encode()).decode()
-    return {
-        "apiVersion": "v1",
-        "kind": "Secret",
-        "metadata": metadata,
-        "data": {**data, "cosign.pub": encoded},
-    }
+    return api_object("v1", "Secret", metadata, data={**data, "cosign.pub": encoded})
 
 
 def _verifying(registry: Registry) -> Body:

@@ -10,6 +10,7 @@ from chartkit.model import Body, Json, Resource, Status
 from chartkit.network.cluster.reader import ApiResource, Reader
 from chartkit.network.cluster.world import CachedReads, live_world
 from tests.api_server import Api, Refused, Request
+from tests.objects import api_object
 from tests.unit.network.cluster.conftest import World
 from tests.unit.network.cluster.server import forbidden, pod, policy
 
@@ -122,12 +123,7 @@ def test_calls_of_entries_are_made_again(
 ) -> None:
     path = "/api/v1/namespaces/shop/configmaps"
     call = {"urlPath": path, **({"retryLimit": limit} if limit else {})}
-    entry = {
-        "apiVersion": "kyverno.io/v2beta1",
-        "kind": "GlobalContextEntry",
-        "metadata": {"name": "maps"},
-        "spec": {"apiCall": call},
-    }
+    entry = api_object("kyverno.io/v2beta1", "GlobalContextEntry", "maps", spec={"apiCall": call})
     world.server.add(pod("a"), pod("b"), _config_map("x"), entry)
     tries: list[str] = []
 

@@ -15,18 +15,14 @@ from chartkit.cli.main import main
 from chartkit.errors import InputError
 from chartkit.network.registry.images import Registries
 from chartkit.network.registry.settings import RegistryError, read_settings
+from tests.objects import api_object
 from tests.signing.authority import key_pem, new_key
 from tests.unit.network.registry.conftest import CONFIG
 from tests.unit.network.registry.registry_server import Handler, Registry, digest_of, serving
 
 
 def _run(command: str, folder: Path, policy: Any, image: str, *options: str) -> tuple[int, str]:
-    pod = {
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": {"name": "a"},
-        "spec": {"containers": [{"name": "c", "image": image}]},
-    }
+    pod = api_object("v1", "Pod", "a", spec={"containers": [{"name": "c", "image": image}]})
     (folder / "policy.yaml").write_text(yaml.safe_dump(policy))
     (folder / "pod.yaml").write_text(yaml.safe_dump(pod))
     words = [command, "-p", str(folder / "policy.yaml"), str(folder / "pod.yaml"), "-o", "json"]

@@ -17,6 +17,7 @@ from chartkit.model import Body
 from chartkit.network.http.connections import read_hosts
 from chartkit.network.http.limits import pauses
 from chartkit.network.services import Services
+from tests.objects import api_object
 from tests.unit.network.services.service import Fault, Service, cut, no_http
 
 TOKEN = "the-token-of-this-test"
@@ -407,12 +408,7 @@ def test_an_entry_of_the_global_context(
 ) -> None:
     _first(service, 2, _gone)
     call = {"service": {"url": service.url("/x")}, **({"retryLimit": limit} if limit else {})}
-    entry = {
-        "apiVersion": "kyverno.io/v2",
-        "kind": "GlobalContextEntry",
-        "metadata": {"name": "held"},
-        "spec": {"apiCall": call},
-    }
+    entry = api_object("kyverno.io/v2", "GlobalContextEntry", "held", spec={"apiCall": call})
     condition = {"key": "{{ got.a }}", "operator": "Equals", "value": 1}
     rule = {
         "name": "r",
@@ -420,12 +416,7 @@ def test_an_entry_of_the_global_context(
         "context": [{"name": "got", "globalReference": {"name": "held"}}],
         "validate": {"message": "one", "deny": {"conditions": {"any": [condition]}}},
     }
-    policy = {
-        "apiVersion": "kyverno.io/v1",
-        "kind": "ClusterPolicy",
-        "metadata": {"name": "p"},
-        "spec": {"rules": [rule]},
-    }
+    policy = api_object("kyverno.io/v1", "ClusterPolicy", "p", spec={"rules": [rule]})
     one = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}}
     objects = {"apiVersion": "v1", "kind": "List", "items": [one, entry]}
     (tmp_path / "objects.json").write_text(json.dumps(objects))

@@ -8,6 +8,7 @@ from chartkit.model import Body, Resource
 from chartkit.render.compare.report import comparison, report
 from chartkit.render.environment import Side
 from tests.command_reports import in_format
+from tests.objects import api_object
 
 
 def legacy(name: str = "a", action: str = "Enforce") -> Resource:
@@ -89,14 +90,7 @@ def test_an_exception_and_a_filter_are_said() -> None:
     relabelled = Resource(exception.body | {"metadata": {"name": "e", "labels": {"a": "b"}}})
     assert "exempts" not in "".join(text([exception], [relabelled]))
     filters = [
-        Resource(
-            {
-                "apiVersion": "v1",
-                "kind": "ConfigMap",
-                "metadata": {"name": "kyverno"},
-                "data": {"resourceFilters": each},
-            }
-        )
+        Resource(api_object("v1", "ConfigMap", "kyverno", data={"resourceFilters": each}))
         for each in ("[Event,*,*]", "[Event,*,*] [Pod,shop,*]")
     ]
     assert "Kyverno is not sent [Pod,shop,*] any more" in text(filters[:1], filters[1:])[1]

@@ -13,14 +13,12 @@ from chartkit.engine.ports.world import World
 from chartkit.engine.request import Operation, Request
 from chartkit.model import Body, Resource, RuleResult, Status
 from tests.data import from_table
+from tests.objects import api_object
 from tests.unit.engine.policies import policy_resource
 
-WIDGET: Body = {
-    "apiVersion": "example.com/v1",
-    "kind": "Widget",
-    "metadata": {"name": "w", "namespace": "ns"},
-    "spec": {"a": "1", "items": [{"n": "x"}, {"n": "y"}]},
-}
+WIDGET: Body = api_object(
+    "example.com/v1", "Widget", "ns/w", spec={"a": "1", "items": [{"n": "x"}, {"n": "y"}]}
+)
 
 
 def _rule(mutate: Body, name: str = "m", **parts: Any) -> Body:
@@ -292,12 +290,9 @@ def test_a_loop_that_takes_its_changes_back(patch: Body, count: int, extra: Body
     containers = [{"name": str(i), "image": "x", "label": str(i % 2)} for i in range(count)]
     if count:
         containers[-1] = {**containers[-1], "label": "was", **extra}
-    body: Body = {
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": {"name": "p", "labels": {"a": "was"}},
-        "spec": {"containers": containers},
-    }
+    body: Body = api_object(
+        "v1", "Pod", {"name": "p", "labels": {"a": "was"}}, spec={"containers": containers}
+    )
     loop = {"list": "request.object.spec.containers", **patch}
     rule = {**_rule({"foreach": [loop]}), "match": {"any": [{"resources": {"kinds": ["Pod"]}}]}}
     (result,) = evaluate([compile_policy(policy_resource(rule))], Request(Resource(body)))
@@ -312,12 +307,9 @@ def test_a_loop_that_takes_its_changes_back(patch: Body, count: int, extra: Body
 
 
 def test_an_object_that_was_read_anew_once_has_no_float64_left() -> None:
-    body: Body = {
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": {"name": "p"},
-        "spec": {"containers": [{"name": "a", "n": 1}, {"name": "b"}]},
-    }
+    body: Body = api_object(
+        "v1", "Pod", "p", spec={"containers": [{"name": "a", "n": 1}, {"name": "b"}]}
+    )
     match = {"any": [{"resources": {"kinds": ["Pod"]}}]}
     loop = {"list": "request.object.spec.containers", **_SAME_MERGE}
     label = {"patchStrategicMerge": {"metadata": {"labels": {"a": "b"}}}}
@@ -332,12 +324,9 @@ def test_an_object_that_was_read_anew_once_has_no_float64_left() -> None:
 
 @pytest.mark.parametrize("label", ["x", "{{ element }}"])
 def test_a_target_has_int64_from_the_start(label: str) -> None:
-    there = {
-        "apiVersion": "v1",
-        "kind": "ConfigMap",
-        "metadata": {"name": "c", "namespace": "ns", "labels": {"a": "y"}},
-        "data": {"n": 1},
-    }
+    there = api_object(
+        "v1", "ConfigMap", {"name": "c", "namespace": "ns", "labels": {"a": "y"}}, data={"n": 1}
+    )
     patch = {"patchStrategicMerge": {"metadata": {"labels": {"a": label}}}}
     target = {"apiVersion": "v1", "kind": "ConfigMap", "namespace": "ns", "name": "c"}
     loop = {"list": "request.object.spec.items[].n", "order": "Ascending", **patch}

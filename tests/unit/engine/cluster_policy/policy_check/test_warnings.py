@@ -7,6 +7,7 @@ import pytest
 from chartkit.engine.cluster_policy.policy_check.warnings import deprecation, policy_warnings
 from chartkit.model import Body, Resource, Severity
 from chartkit.scan.policies import compile_all
+from tests.objects import api_object
 from tests.unit.engine.policies import PLACE, policy, policy_resource, rule
 
 ACTIONS = "Validation failure actions enforce/audit are deprecated, use Enforce/Audit instead."
@@ -171,12 +172,7 @@ def test_a_cel_policy_that_can_do_nothing(kind: str, field: str) -> None:
     }
     if kind != "ImageValidatingPolicy":
         del spec["matchImageReferences"], spec["attestors"]
-    body: Body = {
-        "apiVersion": "policies.kyverno.io/v1",
-        "kind": kind,
-        "metadata": {"name": "p"},
-        "spec": spec,
-    }
+    body: Body = api_object("policies.kyverno.io/v1", kind, "p", spec=spec)
     found = compile_all([Resource(body, PLACE)])
     said = [each.message for each in (*found.warnings, *found.diagnostics)]
     assert any(f"has no {field}" in text or f"spec.{field}" in text for text in said), said

@@ -178,7 +178,7 @@ class Resource:
     """A Kubernetes object and its location."""
 
     body: Body
-    location: Location = field(default_factory=lambda: Location("<memory>"))
+    location: Location = Location("<memory>")
 
     @property
     def api_version(self) -> str:

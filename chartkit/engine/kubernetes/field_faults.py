@@ -30,6 +30,7 @@ class Field(NamedTuple):
     required: bool
 
 
+@lru_cache
 def type_of_kind(kind: GroupVersionKind) -> str | None:
     """Return the name of the type of one of Kubernetes' own kinds; None for any other."""
     name: str | None = kind_table()["kinds"].get("/".join(filter(None, kind)))

@@ -9,6 +9,7 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import lru_cache
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -44,7 +45,12 @@ def group_of(resource: Resource) -> str:
 
 def kind_of(resource: Resource) -> GroupVersionKind:
     """An object's group, version and kind."""
-    return GroupVersionKind(*parse_api_version(resource.api_version), resource.kind)
+    return _kind(resource.api_version, resource.kind)
+
+
+@lru_cache
+def _kind(api_version: str, kind: str) -> GroupVersionKind:
+    return GroupVersionKind(*parse_api_version(api_version), kind)
 
 
 _TABLE: Final = json.loads(Path(__file__).with_name("scopes.json").read_text("utf-8"))

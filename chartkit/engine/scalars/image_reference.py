@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 
 from chartkit.go import GoError
 from chartkit.go.strconv import to_lower
@@ -51,6 +52,7 @@ class ImageReference:
         return f"{self.registry}/{self.path}{last}" if self.registry else f"{self.path}{last}"
 
 
+@lru_cache(1024)
 def parse_image(image: str, default_registry: str = DEFAULT_REGISTRY) -> ImageReference:
     """The parts of an image name; a missing tag and digest become the tag `latest`.
 

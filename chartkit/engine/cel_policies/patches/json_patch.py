@@ -20,7 +20,6 @@ from chartkit.engine.json_patch import (
     Container,
     Document,
     PatchError,
-    closed,
     copied,
     equal,
     located,
@@ -51,7 +50,7 @@ def apply_json_patch(patches: Iterable[Value], resource: Body) -> Body:
             if apply is None:
                 raise PatchError(f"Unexpected kind: {operation['op']}")
             apply(document, operation)
-        patched = closed(document.root)
+        patched = copied(document.root)
     except RecursionError:
         raise ApplyError("JSON Patch: the patched document is nested too deeply") from None
     except _TestFailedError:
@@ -119,9 +118,8 @@ class _Document(Document):
     __slots__ = ("_left",)
 
     def __init__(self, body: Body) -> None:
-        super().__init__(body, copied(body))
-        if not body:
-            self.root = {}
+        super().__init__(body, body)
+        self.root = body
         self._left = _MOST_COPIED
 
     def find(self, path: str) -> tuple[Container | None, str]:

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 from chartkit.engine.budget import Budget
@@ -53,6 +54,7 @@ NESTING: Final = FIRST_PHASE | {AnchorKind.GLOBAL}
 """Anchors that bring the key above them to the front."""
 
 
+@lru_cache(1024)
 def parse_anchor(key: str) -> Anchor | None:
     """The anchor that a key is written as; None for a plain key."""
     if ")" not in key:

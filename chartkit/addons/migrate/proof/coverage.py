@@ -184,7 +184,7 @@ class Tally:
             self._rules[result.rule][str(result.status)] += 1
         for result in new.results:
             policy = self._policies.get(result.policy_id)
-            if isinstance(policy, CelPolicy):
+            if policy is not None:
                 self._count_policy(policy, result)
         if legacy.results and new.results:
             for path, state in case.tries:
@@ -228,8 +228,6 @@ class Tally:
 
     def _of_validations(self) -> Iterator[Reached]:
         for policy in self._policies.values():
-            if not isinstance(policy, CelPolicy):
-                continue
             wanted = _VALIDATES if policy.validations else _ACTS
             skips = ("skip",) if policy.conditions else ()
             yield _reached(NEW, policy.id, self._validations.get(policy.id, {}), (*wanted, *skips))

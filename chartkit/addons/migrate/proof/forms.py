@@ -48,9 +48,8 @@ _ERROR: Final = "validation error: "
 _WORDED: Final = ("Validation rule '", "failed to verify image", "unverified image", "image")
 _INDEXED: Final = "CEL expression validation failed at index "
 """The beginnings of messages that Kyverno words itself."""
-
-
-_NOTHING: Final = Answer()
+_QUIET: Final = {Status.SKIP: Answer(), Status.PASS: Answer(Result.PASS)}
+"""The answers of forms that neither refuse nor change anything."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,8 +113,9 @@ class Form:
     def _answer(
         self, case: Case, request: Request, results: Sequence[RuleResult], deletes: str
     ) -> Answer:
-        if not results and not deletes:
-            return _NOTHING
+        statuses = {one.status if one.type is RuleType.VALIDATION else None for one in results}
+        if not deletes and statuses <= _QUIET.keys():
+            return _QUIET[Status.PASS if Status.PASS in statuses else Status.SKIP]
         validating = [result for result in results if result.type in _VALIDATING]
         acting = [result for result in results if result.type not in _VALIDATING]
         passed = [result for result in acting if result.status is Status.PASS]

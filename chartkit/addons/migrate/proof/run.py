@@ -87,7 +87,7 @@ _KIND: Final[tuple[Path, ...]] = (("object", "apiVersion"), ("object", "kind"))
 _NAMESPACE: Final[Path] = ("object", "metadata", "namespace")
 _UNLOOKED: Final = 255
 """After so many requests a proof looks at the clock again."""
-_COLLECTED: Final = 200_000
+_COLLECTED: Final = 2_000_000
 """The objects made after which Python searches for garbage: by default, 700."""
 _TRIED: Final = 4
 """So many times the most requests are made at most: an API server sends few of some policies'."""
@@ -180,6 +180,7 @@ class _Prover:
         self._new = Form(converted, options.new_attachments)
         # Objects that violate already do so whatever exceptions say.
         self._without_exceptions = Form(converted) if options.exceptions else self._new
+        self._policies = [one.policy for one in (*self._legacy.admitting, *self._new.admitting)]
         self._namespace = legacy.namespace
         seed = json.dumps([form.body for form in (legacy, *converted)], sort_keys=True, default=str)
         self._seed = hashlib.sha256(seed.encode()).hexdigest()
@@ -299,13 +300,11 @@ class _Prover:
         leaves = [leaf for one in self._options.exceptions for leaf in matched_leaves(one)]
         if self._namespace:
             leaves.append(Leaf(_NAMESPACE, (self._namespace, DEFAULT_NAMESPACE), "namespace", 1))
-        policies = [policy.policy for policy in (*self._legacy.admitting, *self._new.admitting)]
-        expressed = [
-            leaf for each in policies if isinstance(each, CelPolicy) for leaf in cel_leaves(each)
-        ]
+        in_cel = (policy for policy in self._policies if isinstance(policy, CelPolicy))
+        expressed = [leaf for policy in in_cel for leaf in cel_leaves(policy)]
         paths = {leaf.path for leaf in expressed}
         # Values that are known to meet a rule come before the others.
-        for policy in policies:
+        for policy in self._policies:
             leaves += legacy_leaves(policy, paths) if isinstance(policy, Policy) else ()
         leaves += expressed
         for cleaner in (*self._legacy.cleaning, *self._new.cleaning):
@@ -328,14 +327,12 @@ class _Prover:
             yield one.name, one.body["spec"]
 
     def _selectors(self) -> list[str]:
-        policies = [policy.policy for policy in (*self._legacy.admitting, *self._new.admitting)]
-        rules = (rule for policy in policies if isinstance(policy, Policy) for rule in policy.rules)
-        return [kind for rule in rules for kind in rule.match.kinds]
+        policies = (policy for policy in self._policies if isinstance(policy, Policy))
+        return [kind for policy in policies for rule in policy.rules for kind in rule.match.kinds]
 
     def _kinds(self) -> list[GroupVersionKind]:
         selectors = self._selectors()
-        admitting = (policy.policy for policy in (*self._legacy.admitting, *self._new.admitting))
-        policies = [policy for policy in admitting if isinstance(policy, CelPolicy)]
+        policies = [policy for policy in self._policies if isinstance(policy, CelPolicy)]
         for cleaner in (*self._legacy.cleaning, *self._new.cleaning):
             if isinstance(cleaner, DeletingPolicy):
                 policies.append(cleaner.policy)
@@ -429,8 +426,9 @@ class _Prover:
 
     def _is_untraced(self, case: Case) -> bool:
         """Report whether few requests with the last change of this one were traced."""
-        self._traced[case.change] += 1
-        return self._traced[case.change] <= _TRACED
+        change = repr(case.change)
+        self._traced[change] += 1
+        return self._traced[change] <= _TRACED
 
     def _ask(self, case: Case, request: Request | None = None) -> tuple[Said, Said]:
         world = world_of(case.document, self._world)

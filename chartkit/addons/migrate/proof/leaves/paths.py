@@ -23,6 +23,7 @@ class Step(Enum):
 
     EACH = "[]"
     AT = "[*]"
+    __hash__ = object.__hash__
 
 
 class Absent(Enum):
@@ -43,6 +44,7 @@ class Mixed(Enum):
     NO = "no"
     EVERY = "every"
     INNER = "inner"
+    __hash__ = object.__hash__
 
 
 MakeElement = Callable[[Path], Json]

@@ -24,20 +24,13 @@ def user_of(document: Body) -> User:
     """Return the user of a case, with the roles that the case names and those that bindings of its
     cluster give."""
     info = document["userInfo"]
-    user = User(info.get("username", ""), groups=tuple(info.get("groups") or ()))
-    bound: list[tuple[str, str]] = []
+    name, groups = info.get("username", ""), tuple(info.get("groups") or ())
+    roles, cluster_roles = [*(document.get("roles") or ())], [*(document.get("clusterRoles") or ())]
     if cluster := document.get(CLUSTER):
         namespace = mapping_at(document["object"], "metadata").get("namespace") or ""
-        bound = list(_bound(cluster, user, namespace))
-    return User(
-        user.name,
-        groups=user.groups,
-        roles=(*(document.get("roles") or ()), *(text for kind, text in bound if kind == _ROLE)),
-        cluster_roles=(
-            *(document.get("clusterRoles") or ()),
-            *(text for kind, text in bound if kind == _CLUSTER_ROLE),
-        ),
-    )
+        for kind, text in _bound(cluster, User(name, groups=groups), namespace):
+            (roles if kind == _ROLE else cluster_roles).append(text)
+    return User(name, groups=groups, roles=tuple(roles), cluster_roles=tuple(cluster_roles))
 
 
 def _bound(cluster: Body, user: User, namespace: Json) -> Iterator[tuple[str, str]]:
@@ -117,7 +110,7 @@ class Case:
     document: Body
     origin: str = ""
     tries: tuple[tuple[Path, str], ...] = ()
-    change: str = ""
+    change: object = ""
 
     @property
     def is_background(self) -> bool:

@@ -114,7 +114,7 @@ class Cases:
     is_over: Callable[[], bool] = lambda: False
     most: int = 400_000
     left_out: Counter[str] = field(default_factory=Counter)
-    refused: Counter[tuple[Path, str]] = field(default_factory=Counter)
+    refused: set[tuple[Path, str]] = field(default_factory=set)
     _seen: set[Hashable] = field(default_factory=set)
     _contents: Contents = field(default_factory=Contents)
 
@@ -133,15 +133,15 @@ class Cases:
     def _once(self, cases: Iterable[Case], space: Space, *, is_endless: bool) -> Iterator[Case]:
         rotation, repeated, fruitless = cycle(space.controllers or (POD,)), 0, 0
         for turn, case in enumerate(cases):
-            seen, left_out = len(self._seen), self.left_out.total()
+            seen, left_out = len(self._seen), self.left_out.total() if is_endless else 0
             yield from self._accepted(case, raw=turn % _AS_WRITTEN == 0)
             if space.controllers and turn % _CONTROLLED == 0:
                 yield from self._accepted(
                     _controlled(case, next(rotation)), raw=turn % _AS_WRITTEN == 0
                 )
             repeated = repeated + 1 if is_endless and len(self._seen) == seen else 0
-            made = len(self._seen) - seen - (self.left_out.total() - left_out)
-            fruitless = fruitless + 1 if is_endless and not made else 0
+            is_new = is_endless and len(self._seen) - seen > self.left_out.total() - left_out
+            fruitless = fruitless + 1 if is_endless and not is_new else 0
             if repeated > _MOST_REPEATED or fruitless > _MOST_REFUSED:
                 return
             if len(self._seen) >= self.most or self.is_over():
@@ -191,8 +191,7 @@ def as_sent(case: Case, contents: Contents | None = None) -> Case:
     }
     if all(document[key] is body for key, body in changed.items()):
         return case
-    changed = {**document, **changed}
-    return Case(changed, case.origin, case.tries, f"{case.change} as an API server sends it")
+    return Case({**document, **changed}, case.origin, case.tries, (case.change, "as sent"))
 
 
 def _stored(body: Body, operation: Json, contents: Contents) -> Body:
@@ -473,7 +472,7 @@ def with_values(
         path = facet.path
         mixed = mixed if mixed in facet.mixed else Mixed.NO
         tries.append((path, facet.state_of(value, mixed=mixed)))
-        change = f"{path} {value!r} {mixed.value}"
+        change = path, value, mixed
         if path[0] == "oldObject" and not document.get("oldObject"):
             is_deleted = document.get("operation") == "DELETE"
             operation = "DELETE" if is_deleted else "UPDATE"
@@ -483,11 +482,11 @@ def with_values(
         if path == ("operation",) and value == "UPDATE" and not document.get("oldObject"):
             document = {**document, "oldObject": document["object"]}
         before = document
-        key = path, contents.of(value), mixed
-        known = contents.changed_of(document)
-        if key not in known:
-            known[key] = with_value(document, path, value, make, excluded, mixed=mixed)
-        document = known[key]
+        key, known = (path, contents.of(value), mixed), contents.changed_of(document)
+        if (changed := known.get(key)) is None:
+            changed = with_value(document, path, value, make, excluded, mixed=mixed)
+            known[key] = changed
+        document = changed
         if CLUSTER in document and path[:2] == ("object", "metadata"):
             homes = home_of(before["object"]), home_of(document["object"])
             document = {**document, CLUSTER: moved(document[CLUSTER], *homes)}

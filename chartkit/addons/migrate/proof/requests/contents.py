@@ -45,18 +45,19 @@ class Contents:
 
     def _new(self, value: Body | list[Json]) -> object:
         contents, new, of = self._found, self._new, self.of
-        listed: list[Hashable] = []
-        for member in value.values() if isinstance(value, dict) else value:
-            kind = type(member)
-            if kind is str:
-                listed.append(member)
-            elif kind is dict or kind is list:
-                listed.append(contents.get(id(member)) or new(member))
-            else:
-                listed.append(of(member))
+        listed = [
+            member
+            if (kind := type(member)) is str
+            else contents.get(id(member)) or (new if kind is dict or kind is list else of)(member)
+            for member in (value.values() if isinstance(value, dict) else value)
+        ]
         is_object = isinstance(value, dict)
-        key = frozenset(zip(value, listed, strict=True)) if is_object else tuple(listed)
-        content = self._known.setdefault(key, object())
+        written: Hashable = (*value, *listed) if is_object else (list, *listed)
+        content = self._known.get(written)
+        if content is None:
+            # Objects whose keys are in another order are the same.
+            key = frozenset(zip(value, listed, strict=True)) if is_object else written
+            content = self._known[written] = self._known.setdefault(key, object())
         if len(self._kept) >= _MOST:
             # All that is known of contents goes with them: equal values get new ones.
             for store in (self._kept, self._found, self._known):

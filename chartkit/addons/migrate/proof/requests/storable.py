@@ -254,17 +254,17 @@ def _fields(body: Body, kind: str, contents: Contents) -> Iterator[str]:
         yield from _of_type(value, field.type, name, contents)
         if not value and name in _LISTED.get(kind, ()):
             yield "missing required fields"
-        allowed = allowed_values(kind, name)
-        if allowed and isinstance(value, str) and value not in allowed:
+        if isinstance(value, str) and value not in (allowed_values(kind, name) or (value,)):
             yield "values outside a field's set"
-    data = mapping_at(body, "data").values()
-    if kind == "core.v1.Secret" and not all(isinstance(item, str) for item in data):
+    data = mapping_at(body, "data").values() if kind == "core.v1.Secret" else ()
+    if not all(isinstance(item, str) for item in data):
         yield "fields of another type"
-    lists = [mappings_at(body, key) for key in _CONTAINERS] if kind == "core.v1.PodSpec" else []
-    # No two containers of several lists have one name.
-    names = [name for listed in lists for name in {str(item.get("name")) for item in listed}]
-    if len(set(names)) < len(names):
-        yield "two elements of one name"
+    if kind == "core.v1.PodSpec":
+        # No two containers of several lists have one name.
+        lists = [mappings_at(body, key) for key in _CONTAINERS]
+        names = [name for listed in lists for name in {str(item.get("name")) for item in listed}]
+        if len(set(names)) < len(names):
+            yield "two elements of one name"
     if len(body.keys() & alternatives(kind)) > 1:
         yield "several fields of which one excludes the others"
     for name, type_name in required(kind):

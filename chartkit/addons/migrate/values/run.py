@@ -292,7 +292,8 @@ class _Run:
         for path, message, hint in refusals(self.chart, written, unknown):
             key = ".".join(path)
             if key not in asked:
-                why, do = f"The chart refuses it: {message}.", hint or "Correct it."
+                reason = message.removeprefix(f"'{key}': ")
+                why, do = f"The chart refuses it: {reason}.", hint or "Correct it."
                 self.context.steps.append(Step(Outcome.ASKED, key, path, 0, (), why, do))
 
     def see_kube_system(self) -> None:

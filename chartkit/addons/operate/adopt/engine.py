@@ -309,7 +309,7 @@ def _step(step: Step, values: EngineValues, environment: str) -> Row:
     outcome = {Change.ASKED: Outcome.LEFT, Change.REMOVED: Outcome.LEFT}.get(
         step.outcome, Outcome.CHANGED
     )
-    location = values.locate(step.key, step.line or 1)
+    location = values.locate(step.key, step.line)
     message = {Change.ASKED: "is for you to decide", Change.REMOVED: "has no counterpart"}.get(
         step.outcome, "keeps its key and gets another value"
     )

@@ -32,6 +32,7 @@ from chartkit.report.text.layout import grouped
 from chartkit.scan.inputs import (
     STDIN,
     ChartOptions,
+    Note,
     existing,
     included,
     is_chart,
@@ -114,7 +115,9 @@ class FileReader:
         if not where.is_dir():
             is_any = self._documents(read_file(where), named=True)
         elif is_chart(where):
-            is_any = self._chart(where)
+            notes: list[Diagnostic] = []
+            is_any = self._chart(where, notes.append)
+            self._notes(notes)
         else:
             is_any = self._folder(where)
         if not is_any and len(self.estate.rows) == before:
@@ -128,28 +131,33 @@ class FileReader:
         files = list(walk(folder, self._unread, excludes))
         tree = Tree.of(folder, files)
         every = (*files, *tree.others())
-        count = sum(self._below(path, is_built=tree.takes(path)) for path in every)
+        notes: list[Diagnostic] = []
+        count = sum(self._below(path, tree.takes(path), notes.append) for path in every)
         built, rows = build(tree)
         for diagnostic in filter(is_unread, rows):
             self._unread(diagnostic)
-        notes = [*unread_files(folder, excludes), *itertools.filterfalse(is_unread, rows)]
-        for note in grouped(notes, more="chartkit scan --detailed"):
-            subject = f"path {note.location.file}" if note.location else ""
-            hint = (note.hint or "").replace("| chartkit scan -", "| chartkit adopt -")
-            row = Row(Outcome.NOTE, subject, note.message, note.location, hint)
-            self.estate.rows.append(row)
+        notes += [*unread_files(folder, excludes), *itertools.filterfalse(is_unread, rows)]
+        self._notes(notes)
         sorter = Sorter(self.estate)
         for resource in built:
             sorter.add(Piece(resource))
         return count + len(built)
 
-    def _below(self, file: Path, is_built: bool) -> int:
+    def _notes(self, notes: Iterable[Diagnostic]) -> None:
+        """Add a row for each kind of notes."""
+        for note in grouped(notes, more="chartkit scan --detailed"):
+            subject = f"path {note.location.file}" if note.location else ""
+            hint = (note.hint or "").replace("| chartkit scan -", "| chartkit adopt -")
+            row = Row(Outcome.NOTE, subject, note.message, note.location, hint)
+            self.estate.rows.append(row)
+
+    def _below(self, file: Path, is_built: bool, note: Note) -> int:
         """Sort a file or chart in; is_built: whether a kustomization builds the file's objects."""
         if is_built and is_kustomization(file):
             return 0
         try:
             if file.is_dir():
-                return self._chart(file)
+                return self._chart(file, note)
             documents = read_file(file)
             wanted = [document for document in documents if not (is_built and is_object(document))]
             return self._documents(wanted, named=False)
@@ -193,7 +201,7 @@ class FileReader:
         for resource in objects:
             sorter.add(Piece(resource, _own_text(document, start) if alone else ""))
 
-    def _chart(self, folder: Path) -> int:
+    def _chart(self, folder: Path, note: Note) -> int:
         documents = read_file(folder / _CHART_FILE)
         body = documents[0].body if documents else None
         chart = body if isinstance(body, dict) else {}
@@ -205,15 +213,10 @@ class FileReader:
             location = Location(str(folder))
             self.estate.rows.append(Row(Outcome.NOTE, f"chart {folder}", message, location, hint))
             return 1
-        notes: list[Diagnostic] = []
         # Where nothing says how it is installed, Kyverno is where its own documentation has it.
         options = ChartOptions(namespace=_ENGINE, release=_ENGINE)
         options = options if engine_keys(chart) else ChartOptions()
-        rendered = render_inputs(folder, options, notes.append)
-        self.estate.rows += [
-            Row(Outcome.NOTE, f"chart {folder}", note.message, note.location, note.hint or "")
-            for note in notes
-        ]
+        rendered = render_inputs(folder, options, note)
         sorter = Sorter(self.estate)
         for resource in rendered:
             sorter.add(Piece(resource, chart=str(folder)))

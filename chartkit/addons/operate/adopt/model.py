@@ -81,11 +81,12 @@ class EngineValues:
     chart: Version | None = None
     find: Callable[..., Location] | None = None
 
-    def locate(self, key: str = "", line: int = 1) -> Location:
-        """The location of a key, with dots; line: of the document that is values alone."""
-        if self.find is None:
-            return Location(self.document.source.file, line)
-        return replace(self.find(*filter(None, key.split("."))), column=None)
+    def locate(self, key: str = "", line: int = 0) -> Location:
+        """The location of a key, with dots; line: in the document, where it is known."""
+        if self.find is None and (line or not key):
+            return Location(self.document.source.file, line or 1)
+        find = self.find or self.document.locate
+        return replace(find(*filter(None, key.split("."))), column=None)
 
 
 @dataclass(slots=True)

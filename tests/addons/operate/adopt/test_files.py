@@ -436,7 +436,7 @@ def test_values_of_releases_that_objects_declare_are_taken(team: Team, text: str
     )
 
 
-_LEFT = "admissionController: {replicas: 3}\nwebhooksCleanup:\n  image: {registry: m}\n"
+_LEFT = "admissionController: {replicas: 2}\nwebhooksCleanup:\n  image: {registry: m}\n"
 _FLUX_HEAD = FLUX.partition("---\n")[2].partition("  valuesFrom")[0]
 
 
@@ -457,7 +457,18 @@ def test_a_value_that_is_left_has_its_own_line(
     _, body = team.adopt("legacy", "--kubernetes", "1.31", "--dry-run")
     places = {row["subject"]: row["location"] for row in body["rows"]}
     assert places["engine values"] == f"legacy/v.yaml:{first}"
+    assert places["engine values admissionController.replicas"] == f"legacy/v.yaml:{line - 2}"
     assert places["engine values webhooksCleanup.image.registry"] == f"legacy/v.yaml:{line}"
+
+
+def test_notes_of_charts_that_say_the_same_are_one(team: Team) -> None:
+    for name in ("a", "b", "c"):
+        (team.folder / "legacy" / name).mkdir(parents=True)
+        (team.folder / "legacy" / name / "Chart.yaml").write_text(f"name: {name}\nversion: 1.0.0\n")
+    _, body = team.adopt("legacy", *VERSIONS, "--dry-run")
+    [(subject, said)] = team.rows(body, "note")
+    assert subject == "path legacy/a"
+    assert said.startswith("the chart renders no object; 2 more of the kind, such as legacy/b ")
 
 
 @pytest.mark.slow

@@ -49,7 +49,7 @@ def read_values(sources: Sequence[ValuesSource]) -> Values:
                 values_body = read[0].body
                 if len(read) > 1:
                     raise InputError(
-                        "has more than one YAML document", read[1].location, "a values file"
+                        "has more than one YAML document", read[1].location, "keep one"
                     )
                 if not isinstance(values_body, dict):
                     file = str(source) if isinstance(source, Path) else source.source.file

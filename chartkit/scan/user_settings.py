@@ -116,7 +116,7 @@ def values_of(text: str, network: NetworkOptions, note: Note) -> Path | Document
     name = remote.name(file)
     documents = read_text(content, name)
     if len(documents) > 1:
-        raise InputError("has more than one YAML document", documents[1].location, "a values file")
+        raise InputError("has more than one YAML document", documents[1].location, "keep one")
     document = documents[0] if documents else empty_document(Source(name, content))
     require_single_keys(document)
     return document

@@ -18,6 +18,14 @@ spec:
       message: no host network
       pattern: {spec: {=(hostNetwork): false}}
 """
+_TEST = """\
+apiVersion: cli.kyverno.io/v1alpha1
+kind: Test
+metadata: {name: links}
+policies: [broken.yaml]
+resources: [broken.yaml]
+results: []
+"""
 
 
 @pytest.mark.parametrize("target", ["nowhere.yaml", "broken.yaml"])
@@ -25,7 +33,7 @@ spec:
     ("command", "said"),
     [
         (("policies", "lint", "."), "1 policy"),
-        (("migrate", "plan", ".", "--no-prove"), "ClusterPolicy/no-host-network"),
+        (("migrate", "plan", "."), "ClusterPolicy/no-host-network"),
         (("adopt", "--dry-run", ".", "--kyverno", "1.19"), "ClusterPolicy no-host-network"),
     ],
 )
@@ -34,6 +42,7 @@ def test_a_broken_link_is_a_row(
 ) -> None:
     (tmp_path / "policy.yaml").write_text(_POLICY)
     (tmp_path / "broken.yaml").symlink_to(target)
+    (tmp_path / "kyverno-test.yaml").write_text(_TEST)
     done = chartkit(tmp_path, *command)
     assert "broken.yaml" in done.out + done.err
     assert said in done.out, done.out + done.err

@@ -64,6 +64,7 @@ _REMOTE_HINT: Final = "put a copy into the repository, or pipe: kustomize build 
 _OUT_HINT: Final = "keep what a kustomization takes in its repository"
 _CHART: Final = "pipe: kustomize build --enable-helm … | chartkit scan -"
 _PLUGIN_HINT: Final = "pipe: kustomize build --enable-alpha-plugins … | chartkit scan -"
+_CORRECT: Final = "correct it, or leave it out by --exclude"
 _NOTE: Final = "scan-input"
 _UNUSED: Final = "is a component that no kustomization here takes: its objects are not read"
 _UNUSED_HINT: Final = "scan the kustomization that takes it"
@@ -168,7 +169,8 @@ class Repository:
             raise InputError("is a link that leads out of the repository", Location(shown))
         documents = read_text(read_source(file), shown)
         if len(documents) != 1 or not isinstance(documents[0].body, dict):
-            raise InputError("must be one mapping", Location(shown))
+            location = documents[-1].location if documents else Location(shown)
+            raise InputError("must be one mapping", location)
         version = documents[0].body.get("apiVersion")
         if version and not str(version).startswith(_GROUP):
             return None
@@ -364,6 +366,7 @@ class Tree:
             except InputError as error:
                 if (at := error.location) is not None and os.path.isabs(at.file):
                     error.location = replace(at, file=self.repository.name(at.file))
+                error.hint = error.hint or _CORRECT
                 self.rows.append(unread(error))
                 self.taken.update(os.path.join(folder, name) for name in NAMES)
                 return None

@@ -125,13 +125,17 @@ def read_files(files: Sequence[NamedFile], note: Note | None = None) -> list[Res
     """
     by_name: dict[tuple[str, str, str], Resource] = {}
     for file in files:
+        is_named = file.location is not None and file.location.file == str(file.path)
         if not file.path.exists():
+            if is_named:
+                raise InputError("no such file or folder", file.location)
             hint = "paths start at the folder of chartkit.yaml"
             raise InputError(f"there is no '{file.path}'", file.location, hint)
         here = exceptions_at(file.path, note)
         if not here:
             hint = "write PolicyExceptions of kyverno.io/v2 or policies.kyverno.io/v1"
-            raise InputError(f"'{file.path}' has no PolicyException", file.location, hint)
+            named = "" if is_named else f"'{file.path}' "
+            raise InputError(f"{named}has no PolicyException", file.location, hint)
         for resource in here:
             try:
                 read_exceptions([resource])

@@ -115,7 +115,10 @@ def _is_readable(path: Path, note: Note) -> bool:
     try:
         refuse_special(path)
         if not is_there(path):
-            raise InputError("no such file", Location(str(path)), "the link is broken")
+            hint = (
+                "the link is broken" if path.is_symlink() else "it was removed meanwhile: run again"
+            )
+            raise InputError("no such file", Location(str(path)), hint)
     except InputError as error:
         note(unread(error))
         return False

@@ -245,7 +245,7 @@ def _schema(chart: ChartPlan | Path) -> Body | None:
 
 def _one(documents: Sequence[Document], file: str) -> Document:
     if len(documents) > 1:
-        raise InputError("has more than one YAML document", documents[1].location, "a values file")
+        raise InputError("has more than one YAML document", documents[1].location, "keep one")
     if not documents:
         return empty_document(Source(file, ""))
     if documents[0].body is not None and not isinstance(documents[0].body, dict):

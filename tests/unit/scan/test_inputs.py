@@ -17,6 +17,7 @@ from chartkit.errors import CompileError, InputError, NoSource
 from chartkit.model import Diagnostic, Location, Resource
 from chartkit.scan.ineffective import overlooked
 from chartkit.scan.inputs import ChartOptions, read_inputs
+from chartkit.scan.inputs.folders import walk
 from chartkit.scan.policies import compile_all, load_policies
 from chartkit.scan.user_inputs import read_exceptions
 from chartkit.scan.user_settings import read_user_inputs
@@ -27,6 +28,17 @@ from tests.unit.engine.policies import obj, policy_resource, rule
 _TEXTS = beside(__file__)
 
 POD = "apiVersion: v1\nkind: Pod\nmetadata: {name: web}\n"
+
+
+def test_a_file_that_is_removed_during_a_run_is_no_broken_link(tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text(POD)
+    (tmp_path / "b.yaml").write_text(POD)
+    (tmp_path / "c.yaml").symlink_to("gone.yaml")
+    rows: list[Diagnostic] = []
+    for _ in walk(tmp_path, rows.append):
+        (tmp_path / "b.yaml").unlink()
+    hints = ["it was removed meanwhile: run again", "the link is broken"]
+    assert [row.hint for row in rows] == hints
 
 
 def test_values_without_a_chart_are_refused(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from typing import Any, Final
 from chartkit.addons.migrate.conversion import RuleOutcome
 from chartkit.addons.migrate.files.surroundings import Mention
 from chartkit.addons.migrate.files.texts import FileText, MigratedObject
+from chartkit.documents.input_files import named_in
 from chartkit.documents.reader import Document, read_file, read_text
 from chartkit.engine.cluster_policy.autogen import written_name
 from chartkit.engine.kubernetes.kinds import NAMESPACED, resource_name
@@ -63,15 +64,10 @@ def objects_of_tests(paths: Iterable[Path]) -> dict[Path, list[Resource]]:
                     body for name in test.resources for body in sources.objects(test.folder / name)
                 ]
                 for name in test.policies:
-                    given.setdefault(_policy_file(test, name), []).extend(objects)
+                    given.setdefault(named_in(test.folder, name), []).extend(objects)
         except ChartkitError:
             continue  # `rewritten` names it
     return given
-
-
-def _policy_file(test: TestFile, name: str) -> Path:
-    """Return the file of a policy that a test names; no file has a null byte in its name."""
-    return (test.folder / name.replace("\x00", "")).resolve()
 
 
 def rewritten(
@@ -149,7 +145,7 @@ class _TestFile:
         named = {
             migrated_object.legacy.resource.name: migrated_object
             for name in test.policies
-            for migrated_object in self._policies.get(_policy_file(test, name), ())
+            for migrated_object in self._policies.get(named_in(test.folder, name), ())
             if migrated_object.documents
         }
         results = (document.body or {}).get("results") or []
@@ -201,7 +197,7 @@ class _TestFile:
         documents = {}
         for name in test.policies:
             path = test.folder / name
-            file = self._texts.get(_policy_file(test, name))
+            file = self._texts.get(named_in(test.folder, name))
             if file is not None:
                 documents[plain_path(path)] = read_text(file.after, file.file)
         sources = Sources(documents)

@@ -16,6 +16,7 @@ from chartkit.addons.migrate.files.references import PATCH, PATCHES, Steps, refe
 from chartkit.addons.migrate.files.texts import MigratedObject
 from chartkit.addons.migrate.plan.inventory import Inventory, LegacyObject, is_status
 from chartkit.addons.migrate.plan.origin import Tool
+from chartkit.documents.input_files import named_in
 from chartkit.documents.reader import Document, read_file, read_source, resources
 from chartkit.engine.cluster_policy.policy_check.warnings import is_legacy
 from chartkit.engine.kubernetes.kinds import group_of
@@ -187,7 +188,7 @@ def patch_files(inventory: Inventory) -> frozenset[Path]:
     """Return the files that the kustomizations among the inputs have as patches: parts of policies,
     not policies."""
     return frozenset(
-        (file.parent / name).resolve()
+        named_in(file.parent, name)
         for file, documents in inventory.documents.items()
         if is_kustomization(file)
         for document in documents

@@ -161,7 +161,7 @@ def read_values(file: File) -> Document:
     if not documents:
         raise InputError("has no values", Location(str(file)))
     if len(documents) > 1:
-        raise InputError("has more than one YAML document", documents[1].location, "a values file")
+        raise InputError("has more than one YAML document", documents[1].location, "keep one")
     if not isinstance(documents[0].body, dict):
         raise InputError("must be a mapping of values", Location(str(file), 1))
     require_no_object(documents[0])

@@ -237,7 +237,7 @@ def test_an_exception_that_stays_is_named(tmp_path: Path) -> None:
         f"""{_POLICY}---
 apiVersion: kyverno.io/v2
 kind: PolicyException
-metadata: {{name: off, namespace: shop}}
+metadata: {{name: quiet, namespace: shop}}
 spec:
   match: {{any: [{{resources: {{kinds: [Pod]}}, subjects: [{{kind: User, name: a}}]}}]}}
   podSecurity: [{{controlName: Capabilities, images: ["*"]}}]

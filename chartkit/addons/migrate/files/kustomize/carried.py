@@ -24,6 +24,7 @@ from chartkit.addons.migrate.files.kustomize.entries import (
 from chartkit.addons.migrate.files.kustomize.patches import Merge, Patch, StaysError, difference
 from chartkit.addons.migrate.files.texts import FileText, MigratedObject
 from chartkit.addons.migrate.plan.inventory import Inventory, LegacyObject
+from chartkit.documents.input_files import named_in
 from chartkit.documents.reader import Document, resources
 from chartkit.engine.kubernetes.kinds import CEL_GROUP
 from chartkit.errors import InputError
@@ -120,7 +121,7 @@ class Builds:
 
     def _resources(self, folder: Path, name: str) -> Build:
         """Return the objects of an entry of `resources`."""
-        place = (folder / name.replace("\x00", "")).resolve()
+        place = named_in(folder, name)
         if place in self.documents:
             try:
                 objects = resources(self.documents[place])

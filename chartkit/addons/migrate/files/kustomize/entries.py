@@ -18,6 +18,7 @@ from chartkit.addons.migrate.files.kustomize.patches import (
 from chartkit.addons.migrate.files.printed import comments_in
 from chartkit.addons.migrate.files.references import fits
 from chartkit.addons.migrate.files.texts import SEPARATOR, MigratedObject
+from chartkit.documents.input_files import named_in
 from chartkit.documents.reader import Document, read_text
 from chartkit.documents.yaml_dump import dump_yaml
 from chartkit.engine.kubernetes.kinds import CEL_GROUP, DEFAULT_NAMESPACE
@@ -56,7 +57,7 @@ def read_entry(
         raise StaysError("its options let it rename")
     path, text, file = body.get("path"), body.get("patch"), None
     if isinstance(path, str) and "\x00" not in path:
-        file = (folder / path).resolve()
+        file = named_in(folder, path)
         if file not in documents:
             raise StaysError(_NOT_READ)
         read = documents[file]

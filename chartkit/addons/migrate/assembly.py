@@ -7,6 +7,7 @@ variables agree; the others one each. A single policy of a kind keeps the legacy
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
@@ -163,7 +164,9 @@ def _settings(rule: Made) -> Body:
 
 def _name(policy: str, rule: str, made: Made) -> str:
     suffix = "" if made.base else f"-{made.action.lower()}"
-    name = f"{policy}-{rule}" if rule else policy
+    # Rules may have any name, and objects none with capitals, spaces or underscores.
+    own = re.sub(r"[^a-z0-9.-]+", "-", rule.lower()).strip("-.")
+    name = f"{policy}-{own}" if own else policy
     return name[: _NAME_LENGTH - len(suffix)].rstrip("-.") + suffix
 
 

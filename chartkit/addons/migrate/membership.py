@@ -134,10 +134,13 @@ def _written(list_: Place, elements: Sequence[Expr]) -> Callable[[Place], Expr]:
     ]
 
     def test(place: Place) -> Expr:
-        if plain:
+        tests = [fits_value(_text(place), other) for other in others]
+        if plain and all(
+            test == cel.equal(_text(place), other)
+            for test, other in zip(tests, others, strict=True)
+        ):
             return cel.contains(list_.value, _text(place))
-        among = cel.contains(cel.list_of(others), _text(place)) if others else cel.FALSE
-        return disjunction(_among(constants)(place), among)
+        return disjunction(_among(constants)(place) if constants else cel.FALSE, *tests)
 
     return test
 

@@ -272,6 +272,8 @@ def ordered(sign: str) -> Test:
                 return cel.compare(sign, left.taken_for(right.type).value, right.value)
             case Value(left), Value(right) if left.type == right.type == QUANTITY:
                 return cel.compare(sign, _compared_sizes(left, as_size(right)), 0)
+            case Value(left), Value(right) if left.type == right.type == TEXT:
+                return _ordered_texts(left.value, sign, right.value)
             case Value(left), Value(right) if right.type == TEXT:
                 return _ordered_by_text(left, sign, right.value)
             case Value(left), Value(right) if left.type == TEXT:
@@ -334,6 +336,36 @@ def _ordered_by_text(place: Place, sign: str, text: Expr) -> Expr:
         conjunction(is_number, counted),
         as_duration(text, lambda given: cel.compare(sign, seconds, given)),
     )
+
+
+def _ordered_texts(key: Expr, sign: str, value: Expr) -> Expr:
+    """Report whether two texts are in order, as durations, sizes, a number of seconds and a
+    duration, or versions."""
+
+    def both(test: Callable[[Expr], Expr], read: str) -> tuple[Expr, Expr]:
+        sides = [cel.call(read, side) for side in (key, value)]
+        ordered_ = (
+            cel.compare(sign, *sides)
+            if read == "duration"
+            else cel.compare(sign, cel.method(sides[0], "compareTo", sides[1]), 0)
+        )
+        return conjunction(test(key), test(value)), ordered_
+
+    def lasts(text: Expr) -> Expr:
+        return cel.method(text, "matches", _DURATION)
+
+    are_durations, lasting = both(lasts, "duration")
+    are_sizes, sized = both(lambda text: cel.call("isQuantity", text), "quantity")
+    are_versions, versioned = both(lambda text: cel.call("isSemver", text), "semver")
+    seconds = cel.call("duration", cel.concat(key, "s"))
+    counted = conjunction(
+        cel.method(key, "matches", "^[-+]?[0-9]+$"),
+        as_duration(value, lambda given: cel.compare(sign, seconds, given)),
+    )
+    others = disjunction(
+        conjunction(are_sizes, sized), counted, conjunction(are_versions, versioned)
+    )
+    return cel.conditional(are_durations, lasting, others)
 
 
 def _ordered_text(text: Expr, sign: str, limit: Json) -> Expr:

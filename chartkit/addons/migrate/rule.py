@@ -31,7 +31,6 @@ from chartkit.addons.migrate.matching.scope import (
     scope_of,
 )
 from chartkit.addons.migrate.texts import (
-    query_term,
     resolved_query,
     resource_call,
     service_call,
@@ -40,6 +39,7 @@ from chartkit.addons.migrate.texts import (
 )
 from chartkit.engine.cel.syntax import Expr, tree
 from chartkit.engine.cluster_policy.policy import Policy, Rule
+from chartkit.engine.context.variables import has_variable
 from chartkit.engine.kubernetes.kinds import CelKind
 from chartkit.model import Body, Json
 
@@ -194,7 +194,7 @@ def with_entries(
                 held = resolved_query(query, names, _held(own, term, hold))
             else:
                 value = resolved_query(query, names, term) if query else term
-                held = _held(own, value, hold)
+                held = _held(own, _needed(value) if _is_needed(entry) else value, hold)
             if not isinstance(entry.get("variable"), dict) or _is_fetched(held, names):
                 names = replace(names, fetched=names.fetched | {own})
             names = replace(names, loose={**names.loose, **_loose(name, entry, names)})
@@ -208,16 +208,35 @@ def with_entries(
 def _loose(name: str, entry: Body, names: Names) -> Mapping[str, Term]:
     """Return a variable that may fail as a term that is null then, for defaults of others; none
     for one that may not."""
-    body = entry.get("variable") or {}
-    if not body.get("jmesPath") or body.get("default") is not None or "value" in body:
+    path = entry["variable"].get("jmesPath") if _is_needed(entry) else None
+    if not path or "value" in entry["variable"]:
         return {}
-    term = query_term(body["jmesPath"], names)
-    if not isinstance(term, Value) or not (term.fails or (term.strict and term.place.is_optional)):
+    term = resolved_query(path, names, None)
+    if _needed(term) == term and not (isinstance(term, Value) and term.place.is_optional):
         return {}
     tolerant = names.with_others(**names.loose)
-    return {
-        name: Translator.lenient(resolved_query(body["jmesPath"], tolerant, None, strict=False))
-    }
+    return {name: Translator.lenient(resolved_query(path, tolerant, None, strict=False))}
+
+
+def _is_needed(entry: Body) -> bool:
+    """Report whether an entry is an error where its value is null: a variable without a default."""
+    body = entry.get("variable")
+    return isinstance(body, dict) and body.get("default") is None
+
+
+def _needed(term: Term) -> Term:
+    """Return a term that is an error where it is null."""
+    match term:
+        case Choice():
+            return for_each(term, _needed)
+        case Stream():
+            return term.required()
+        case Value(place, strict) if not strict and place.is_optional:
+            value = place.settled().value
+            if place.given != cel.TRUE:
+                value = cel.conditional(place.given, value, cel.nothing())
+            return Value(replace(place, root=value, optional=(), given=cel.TRUE))
+    return term
 
 
 def _variable_name(entry: str) -> str:
@@ -259,6 +278,8 @@ def _held(name: str, term: Term, hold: Hold) -> Term:
                 given = cel.not_equal(value, cel.NULL)
                 return Value(Place(value, (), place.type, path="", given=given), strict=False)
             value = hold(name, place.value)
+            if not place.is_known:
+                return Value(replace(place, root=value, optional=(), given=cel.TRUE))
             return Value(Place(value, (), place.type, path="", may_be_none=place.may_be_none))
 
 
@@ -285,7 +306,7 @@ def _variable(body: Body, names: Names) -> Term:
         if current is None:
             raise NotConvertible("a context entry without a value", "context")
         return current
-    term = query_term(path, names) if current is None else resolved_query(path, names, current)
+    term = resolved_query(path, names, current)
     if body.get("default") is None:
         return term
     default = term_of(body["default"], names)
@@ -370,7 +391,11 @@ def _api_call(body: Body, names: Names, namespace: str) -> Term:
 def _global_reference(body: Body, names: Names, _namespace: str) -> Term:
     name, _, projection = str(body.get("name") or "").partition(".")
     args = [text_expression(text, names) for text in (name, projection) if text]
-    return Value(Place(cel.method(cel.ident("globalContext"), "Get", *args)))
+    object_ = names.objects.get(_OBJECT)
+    assumed = object_.place.assumed if isinstance(object_, Value) else None
+    answer = cel.method(cel.ident("globalContext"), "Get", *args)
+    path = "" if has_variable(name) else f"globalContext.{name}"
+    return Value(Place(answer, (), path=path, assumed=assumed))
 
 
 def _image_registry(body: Body, names: Names, _namespace: str) -> Term:

@@ -118,3 +118,34 @@ def test_a_field_of_an_element_that_is_there_must_be_there() -> None:
     assert expression == (
         "!(object.spec.containers[?0].hasValue() && object.spec.containers[0].image == 'yes-it-is')"
     )
+
+
+def test_a_variable_without_a_default_must_have_a_value() -> None:
+    found = converted(_entry("variable: {jmesPath: 'request.object.metadata.finalizers[0]'}"))
+    assert found.variables == {"x": "object.metadata.finalizers[0]"}
+
+
+def test_a_wildcard_before_a_variable_counts_in_a_list() -> None:
+    rule = """
+validate:
+  message: m
+  deny:
+    conditions:
+      any:
+        - key: '{{ request.object.spec.host }}'
+          operator: AnyNotIn
+          value: ['*.{{ request.namespace }}.example.com', a.b]
+"""
+    (expression,) = converted(rule, "example.com/v1/Widget").expressions
+    assert expression == (
+        "object.spec.host == 'a.b' || "
+        "object.spec.host.endsWith('.' + request.namespace + '.example.com')"
+    )
+
+
+def test_two_texts_are_in_order_as_what_they_spell() -> None:
+    value = "LessThan, value: '{{ to_upper(request.object.spec.b) }}'"
+    rule = _DENY.replace("Equals, value: yes-it-is", value)
+    key = "'{{ to_lower(request.object.spec.a) }}'"
+    (expression,) = converted(rule.replace("KEY", key), "example.com/v1/Widget").expressions
+    assert all(read in expression for read in ("duration(", "quantity(", "semver("))

@@ -79,6 +79,11 @@ def filled(template: str, **given: Operand) -> Expr:
     return put(_read(template))
 
 
+def nothing() -> Expr:
+    """Return what is an error: the value of nothing."""
+    return filled("optional.none().value()")
+
+
 @cache
 def _read(template: str) -> Expr:
     return read(template, ENVIRONMENTS["vpol"])

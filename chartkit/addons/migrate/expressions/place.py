@@ -92,6 +92,7 @@ _CHECKED: Final = {
 
 
 _SETTLED: Final[ContextVar[Mapping[str, str]]] = ContextVar("settled_types", default={})  # noqa: B039
+_STRUCTURED: Final = (ANY_MAP, ANY_LIST, "bool")
 _MOST_SETTLED: Final = 20
 """Fields whose types a rule may leave open: it is converted once more for each."""
 
@@ -119,8 +120,7 @@ def with_types_settled(convert: Callable[[], T]) -> T:
             try:
                 return convert()
             except SeveralTypes as conflict:
-                is_settled = conflict.type in (ANY_MAP, ANY_LIST, "bool")
-                if not is_settled or len(settled) == _MOST_SETTLED:
+                if conflict.type not in _STRUCTURED or len(settled) == _MOST_SETTLED:
                     raise
                 settled[conflict.field] = conflict.type
     finally:
@@ -231,6 +231,10 @@ class Place:
         """Return the place of a field, or of an entry of a map."""
         type_, required = self._field(key)
         path = f"{self.path}.{key}" if self.path else key
+        if type_ == UNKNOWN and path in _SETTLED.get():
+            return replace(self, optional=(*self.optional, key), path=path, type=UNKNOWN).taken_for(
+                _SETTLED.get()[path]
+            )
         key = _OTHER_NAMES.get((self.type, key), key)
         if self.optional or not (required and self.whole):
             return replace(self, optional=(*self.optional, key), type=type_, path=path)
@@ -255,7 +259,7 @@ class Place:
             if self.path in settled:
                 type_ = before
             elif before != type_:
-                raise SeveralTypes(self.path, type_)
+                raise SeveralTypes(self.path, before if before in _STRUCTURED else type_)
         return replace(self, type=type_)
 
     def at(self, index: int) -> Place:

@@ -33,6 +33,7 @@ from chartkit.addons.migrate.differences import (
     NO_TARGET,
     OWN_QUOTES,
     PLAIN_TEXTS,
+    READ_TEXTS,
     REPLICATION_CONTROLLERS,
     REPORTED,
     SERVICE_ACCOUNTS,
@@ -42,6 +43,7 @@ from chartkit.addons.migrate.differences import (
     meets,
 )
 from chartkit.addons.migrate.proof.forms import AS_STORED
+from chartkit.addons.migrate.proof.leaves.paths import GLOBAL
 from chartkit.addons.migrate.proof.model import Answer, Aspect, Result
 from chartkit.addons.migrate.proof.requests.case import Case
 from chartkit.addons.migrate.proof.requests.schema import REPLICATION_CONTROLLER
@@ -95,6 +97,7 @@ class NamedDifferences:
         looked_up = mapping_at(case.document, "cluster").values()
         bodies = [case.document.get("object"), case.document.get("oldObject")]
         bodies += [body for listed in looked_up for body in list_of(listed)]
+        bodies.append({GLOBAL: case.document.get(GLOBAL) or {}})
         return any(isinstance(body, dict) and not meets(body, self.assumed) for body in bodies)
 
     def name_of(self, aspect: Aspect, case: Case, legacy: Answer, new: Answer, ask_new: Ask) -> str:
@@ -232,6 +235,15 @@ def _is_read_as_yaml(case: Case) -> bool:
     return not all(_is_plain(text) for _, text in texts_below(case.document))
 
 
+def _has_structured_text(case: Case) -> bool:
+    """Report whether a request has a text that YAML, and so JSON, reads as an object or a list."""
+    return any(
+        "\n" in text or text[:1] in "{[" or ": " in text
+        for _, text in texts_below(case.document)
+        if text
+    )
+
+
 def _is_plain(text: str) -> bool:
     with suppress(InputError):
         return bool(parse_yaml(text) == text)
@@ -311,6 +323,9 @@ _CHANGES: Final[Mapping[str, Callable[[_Difference], bool]]] = {
         any(error.endswith(" not found") for error in two.old_errors) and not two.new_errors
     ),
     PLAIN_TEXTS: lambda two: _is_read_as_yaml(two.case),
+    READ_TEXTS: lambda two: (
+        bool(two.old_errors or two.new_errors) and not _has_structured_text(two.case)
+    ),
     REPORTED: lambda two: two.case.is_background,
     SERVICE_ACCOUNTS: lambda two: _has_long_name(two.case),
     UNUSED_VARIABLES: lambda two: two.lost(_UNRESOLVED),

@@ -74,6 +74,8 @@ def text(term: Term) -> Expr:
             return cel.literal(value)
         case Value(place) if place.type == TEXT:
             return there(term).value
+        case Value(place) if not place.is_known and place.path and place.assumed is not None:
+            return there(replace(term, place=place.taken_for(TEXT))).value
     raise NotConvertible("a text is needed where the type is not known")
 
 

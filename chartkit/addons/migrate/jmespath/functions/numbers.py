@@ -9,7 +9,15 @@ from typing import Final
 from chartkit.addons.migrate.conversion import NotConvertible
 from chartkit.addons.migrate.differences import DECIMALS, DIVISION, TIMES
 from chartkit.addons.migrate.expressions import build as cel
-from chartkit.addons.migrate.expressions.place import QUANTITY, SIZE, SPAN, TEXT, TIME, Place
+from chartkit.addons.migrate.expressions.place import (
+    INT_OR_TEXT,
+    QUANTITY,
+    SIZE,
+    SPAN,
+    TEXT,
+    TIME,
+    Place,
+)
 from chartkit.addons.migrate.expressions.verdict import conjunction
 from chartkit.addons.migrate.jmespath.functions.declaration import (
     FUNCTIONS,
@@ -52,7 +60,7 @@ def sum_(_names: Names, args: Sequence[Term]) -> Term:
         total = cel.call("quantity", cel.call("string", total))
     if isinstance(elements, ListLiteral):
         return computed(total, type_)
-    nothing = cel.filled("optional.none().value()")
+    nothing = cel.nothing()
     some = cel.compare(">", cel.method(elements, "size"), 0)
     return computed(cel.conditional(some, total, nothing), type_)
 
@@ -65,6 +73,8 @@ def _elements(term: Term, role: str, *, sizes: bool = False) -> tuple[Expr, str]
             return cel.filled(amounts, sizes=term.required().list()), SIZE
         case Stream() if term.item.type in _NUMBERS:
             return term.required().list(), term.item.type
+        case Stream() if not term.item.is_known and term.item.path:
+            return _elements(replace(term, item=term.item.taken_for("int")), role)
         case Value(place) if place.type in ("[]int", "[]double"):
             return there(term).value, place.type.removeprefix("[]")
     raise NotConvertible(f"{role} of values that might not be numbers")
@@ -104,7 +114,8 @@ def to_number(names: Names, args: Sequence[Term]) -> Term:
     is_there: Expr = cel.TRUE
     if isinstance(term, Value) and not term.strict:
         is_there, term = term.place.is_present(), Value(term.place.settled())
-    written = text_or_field(term)
+    is_printed = isinstance(term, Value) and term.place.type in (QUANTITY, INT_OR_TEXT)
+    written = cel.call("string", term.place.value) if is_printed else text_or_field(term)
     number = computed(cel.call("double", written), "double")
     given = conjunction(is_there, cel.method(written, "matches", _IS_NUMBER))
     return Value(replace(number.place, given=given), strict=False)

@@ -203,7 +203,7 @@ _MOST_GROUPS: Final = 9
 def regex_match(_names: Names, args: Sequence[Term]) -> Term:
     """Report whether a text matches a regular expression of RE2, which CEL has, too."""
     expression, searched = args
-    if isinstance(searched, Value) and searched.place.type != TEXT:
+    if isinstance(searched, Value) and searched.place.type not in (TEXT, UNKNOWN):
         raise NotConvertible("a regular expression on a value that might not be a string")
     return computed(cel.method(text(searched), "matches", text(expression)), "bool")
 
@@ -260,7 +260,11 @@ def pattern_match(_names: Names, args: Sequence[Term]) -> Term:
     """Report whether a text fits a pattern with wildcards."""
     pattern, searched = args
     if isinstance(pattern, Constant):
-        return computed(fits(text(searched), constant_text(pattern, "a pattern")), "bool")
+        whole = text(searched)
+        test = fits(whole, constant_text(pattern, "a pattern"))
+        # What is not there is an error for every pattern.
+        is_text = cel.compare(">=", cel.method(whole, "size"), 0)
+        return computed(is_text if test == cel.TRUE else test, "bool")
     return computed(fits_any_value(text(searched), text(pattern)), "bool")
 
 

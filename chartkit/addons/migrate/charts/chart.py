@@ -90,7 +90,7 @@ def migrate_chart(
     sources = dict(_templates(folder))
     if not any("kyverno.io" in text for text in sources.values()):
         return ChartMigration()
-    prefix = _name(folder)
+    prefix = chart_name(folder)
     named = named_templates([*_of_dependencies(folder), *sources.values()], prefix, _values(folder))
     forms: dict[Path, list[NewForm]] = {}
     left: list[tuple[Location, str]] = []
@@ -166,7 +166,8 @@ def _templates(folder: Path) -> Iterator[tuple[Path, str]]:
                 continue  # Helm names it
 
 
-def _name(folder: Path) -> str:
+def chart_name(folder: Path) -> str:
+    """Return the name of a chart; of one that cannot be read, that of its folder."""
     try:
         metadata = parse_yaml((folder / "Chart.yaml").read_text("utf-8"))
     except (OSError, UnicodeDecodeError, InputError):

@@ -16,6 +16,7 @@ from chartkit.addons.migrate.conversion import Conversion
 from chartkit.addons.migrate.convert import Batch, excepts, policy_key
 from chartkit.addons.migrate.differences import DELETIONS
 from chartkit.addons.migrate.existing import with_violations
+from chartkit.addons.migrate.files.beside import beside_charts, object_key, rendered_objects
 from chartkit.addons.migrate.files.differing import without_differing
 from chartkit.addons.migrate.files.kustomize.carried import Carried, carried
 from chartkit.addons.migrate.files.own_tests import objects_of_tests, rewritten, test_files
@@ -196,10 +197,13 @@ def migrate(options: MigrationOptions, stdin: TextIO, note: Note, progress: Prog
     tests = test_files(paths)
     given = given_objects(options, inventory, stdin, note)
     migrator = migrator_of(options, inventory, given, tests)
-    migrated = migrator.all(inventory.objects, progress)
+    rendered = rendered_objects(inventory.objects)
+    migrated = list(beside_charts(inventory, migrator.all(inventory.objects, progress), rendered))
     files = file_texts(migrated)
     following = carried(inventory, migrated, migrator.migrated)
-    rewriting = rewritten(tests, migrated, files)
+    in_files = {object_key(item) for item in inventory.objects if item.document is not None}
+    changing = [item for item in migrated if object_key(item.legacy) not in rendered - in_files]
+    rewriting = rewritten(tests, changing, files)
     outside = left_outside(rewriting.files, paths) if options.folder is not None else ()
     charts = _charts(options, inventory, migrated)
     around = (

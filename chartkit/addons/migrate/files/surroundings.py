@@ -6,10 +6,10 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Final
 
-from chartkit.addons.migrate.charts.chart import ChartMigration
+from chartkit.addons.migrate.charts.chart import ChartMigration, chart_name
 from chartkit.addons.migrate.convert import policy_key
 from chartkit.addons.migrate.files.kustomize.carried import Carried
 from chartkit.addons.migrate.files.references import PATCH, PATCHES, Steps, references
@@ -43,6 +43,7 @@ _TEMPLATE: Final = "the policy of this template stays: {reason}"
 _IN_CLUSTER: Final = "is in a cluster, where nothing is changed"
 _STATUS: Final = "a test waits for the status of {name}, which the new policies replace"
 _PRESENT: Final = "{name} is there already, and what {legacy} becomes has the same name"
+_BESIDE: Final = "stays next to its new form: charts render what it names until policyType is set"
 _EXCEPTION: Final = "names {name}, which converts: the new policy applies without this exception"
 
 
@@ -70,6 +71,12 @@ def mentions(
     files = _Files(
         {policy.legacy.resource.name for policy in migrated if policy.documents},
         {_identity(Resource(body)): policy for policy in migrated for body in policy.documents},
+        {
+            name
+            for folder in inventory.charts
+            if any(file.is_relative_to(folder) for file in charts.converted)
+            for name in (folder.resolve().name, chart_name(folder))
+        },
     )
     for documents in inventory.documents.values():
         rows += files.mentions(documents, carried)
@@ -96,10 +103,12 @@ def _with_reason(text: str, reason: str) -> str:
 @dataclass(frozen=True, slots=True)
 class _Files:
     """The search of files; names: those of policies that convert; new: the legacy object of each
-    new one, by its identity."""
+    new one, by its identity; charts: the names of charts with both forms, which read the same
+    values."""
 
     names: Collection[str]
     new: Mapping[tuple[str, ...], MigratedObject]
+    charts: Collection[str]
 
     def mentions(self, documents: Iterable[Document], carried: Carried) -> Iterator[Mention]:
         """Yield what the documents of a file have that is not carried along."""
@@ -111,7 +120,8 @@ class _Files:
                 if not carried.follows(file, steps):
                     what = _with_reason(text, carried.reason(file, steps))
                     yield Mention(document.locate(*steps), what)
-            yield from _values_in(document)
+            if not any(name in self.charts for name in _installed(document.body)):
+                yield from _values_in(document)
 
     def _object(self, resource: Resource) -> Mention | None:
         name = resource_id(resource)
@@ -150,6 +160,16 @@ def _in_chart(folder: Path, charts: ChartMigration) -> Iterator[Mention]:
                     continue
                 for steps, name in _values(values, (key,)):
                     yield _value(document, steps, name)
+
+
+def _installed(body: Json) -> Iterator[str]:
+    """Yield the names of the charts that a HelmRelease or an Application installs."""
+    for source in (
+        mapping_at(body, "spec", "chart", "spec"),
+        mapping_at(body, "spec", "source"),
+        *mappings_at(body, "spec", "sources"),
+    ):
+        yield from (PurePosixPath(str(source.get(key))).name for key in ("chart", "path"))
 
 
 def _values_in(document: Document) -> Iterator[Mention]:
@@ -231,7 +251,13 @@ def _exceptions(migrated: Sequence[MigratedObject]) -> Iterator[Mention]:
     """Yield the exceptions that stay and name a policy which does not."""
     replaced = {policy_key(item.legacy.resource): item for item in migrated if item.documents}
     for migrated_object in migrated:
-        if migrated_object.legacy.resource.kind != "PolicyException" or migrated_object.documents:
+        if migrated_object.legacy.resource.kind != "PolicyException":
+            continue
+        is_kept = migrated_object.remaining is migrated_object.legacy.resource.body
+        if is_kept and migrated_object.documents:
+            name = resource_id(migrated_object.legacy.resource)
+            yield Mention(migrated_object.legacy.resource.location, f"{name} {_BESIDE}")
+        if migrated_object.documents:
             continue
         listed = mappings_at(migrated_object.legacy.resource.body, "spec", "exceptions")
         for index, entry in enumerate(listed):

@@ -217,7 +217,7 @@ def test_exceptions_are_in_the_proof(tmp_path: Path, monkeypatch: pytest.MonkeyP
 def test_an_exception_stays_with_a_policy_whose_forms_differ(tmp_path: Path) -> None:
     exception = (
         "apiVersion: kyverno.io/v2\nkind: PolicyException\n"
-        "metadata: {name: off, namespace: shop}\nspec:\n"
+        "metadata: {name: lifted, namespace: shop}\nspec:\n"
         "  match: {any: [{resources: {kinds: [ConfigMap], names: [a]}}]}\n"
         "  exceptions: [{policyName: p, ruleNames: [team]}]\n"
     )

@@ -285,19 +285,92 @@ def test_each_file_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert sorted(read) == sorted(texts)
 
 
-def test_values_of_a_chart_with_both_forms_are_read(tmp_path: Path) -> None:
-    chart = tmp_path / "chart"
+_TEMPLATE = """\
+apiVersion: kyverno.io/v1
+kind: ClusterPolicy
+metadata:
+  name: team
+spec:
+  validationFailureAction: {{ .Values.team.validationFailureAction }}
+  rules:
+  - name: team
+    match:
+      any:
+      - resources:
+          kinds: [Pod]
+    validate:
+      message: m
+      pattern:
+        spec:
+          hostPID: false
+"""
+
+
+def _chart(folder: Path) -> Path:
+    chart = folder / "chart"
     (chart / "templates").mkdir(parents=True)
     (chart / "Chart.yaml").write_text("apiVersion: v2\nname: c\nversion: 1.0.0\n")
     (chart / "values.yaml").write_text("team:\n  validationFailureAction: Audit\n")
-    template = (
-        "apiVersion: kyverno.io/v1\nkind: ClusterPolicy\nmetadata:\n  name: team\nspec:\n"
-        "  validationFailureAction: {{ .Values.team.validationFailureAction }}\n  rules:\n"
-        "  - name: team\n    match:\n      any:\n      - resources:\n          kinds: [Pod]\n"
-        "    validate:\n      message: m\n      pattern:\n        spec:\n          hostPID: false\n"
-    )
-    (chart / "templates" / "p.yaml").write_text(template)
-    found = migrated(chart)
+    (chart / "templates" / "p.yaml").write_text(_TEMPLATE)
+    return chart
+
+
+def test_values_of_a_chart_with_both_forms_are_read(tmp_path: Path) -> None:
+    found = migrated(_chart(tmp_path))
     assert list(found.mentions) == []
     assert {Path(file.file).name for file in found.files} == {"p.yaml", "values.yaml"}
     assert found.exit_code(check=False) == 0
+
+
+@pytest.mark.parametrize(
+    "release",
+    [
+        "kind: HelmRelease\nspec:\n  chart: {spec: {chart: ./chart}}\n  values: {team: VALUES}\n",
+        "kind: HelmRelease\nspec:\n  chart: {spec: {chart: c}}\n  values: {team: VALUES}\n",
+        "kind: Application\nspec:\n  source:\n    path: a/chart\n"
+        "    helm: {valuesObject: VALUES}\n",
+        "kind: Application\nspec:\n  sources: [{chart: c, helm: {valuesObject: VALUES}}]\n",
+    ],
+)
+def test_releases_of_a_chart_with_both_forms_set_its_values(tmp_path: Path, release: str) -> None:
+    _chart(tmp_path)
+    text = release.replace("VALUES", "{validationFailureAction: Enforce}")
+    (tmp_path / "release.yaml").write_text(f"apiVersion: a/v1\nmetadata: {{name: a}}\n{text}")
+    assert list(migrated(tmp_path).mentions) == []
+    other = text.replace("chart}", "x}").replace("a/chart", "x").replace("chart: c", "chart: x")
+    (tmp_path / "release.yaml").write_text(f"apiVersion: a/v1\nmetadata: {{name: a}}\n{other}")
+    assert [Path(each.location.file).name for each in migrated(tmp_path).mentions] == [
+        "release.yaml"
+    ]
+
+
+def test_what_names_policies_of_charts_holds_until_their_values_change(tmp_path: Path) -> None:
+    _chart(tmp_path)
+    exception = tmp_path / "exception.yaml"
+    exception.write_text(_CHART_EXCEPTION)
+    test = "policies: [rendered.yaml]\nresources: [pod.yaml]\nresults:\n"
+    test += "- {policy: team, rule: team, kind: Pod, resources: [a], result: pass}\n"
+    head = "apiVersion: cli.kyverno.io/v1alpha1\nkind: Test\nmetadata: {name: a}\n"
+    (tmp_path / "kyverno-test.yaml").write_text(head + test)
+    found = migrated(tmp_path)
+    assert list(found.tests) == []
+    (mention,) = found.mentions
+    assert mention.what.startswith("PolicyException/x/a stays next to its new form")
+    (after,) = [file.after for file in found.files if file.file == str(exception)]
+    assert after.startswith("apiVersion: policies.kyverno.io/v1\n")
+    assert after.endswith(f"---\n{_CHART_EXCEPTION}")
+    exception.write_text(after)
+    again = migrated(tmp_path)
+    assert [each.legacy.resource.kind for each in again.objects] == ["ClusterPolicy"]
+    assert str(exception) not in [file.file for file in again.files]
+
+
+_CHART_EXCEPTION = """\
+apiVersion: kyverno.io/v2
+kind: PolicyException
+metadata: {name: a, namespace: x}
+spec:
+  exceptions:
+  - {policyName: team, ruleNames: [team]}
+  match: {any: [{resources: {kinds: [Pod], names: [old]}}]}
+"""

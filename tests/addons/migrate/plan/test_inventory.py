@@ -88,7 +88,7 @@ def test_the_five_kinds_in_every_version(tmp_path: Path) -> None:
             ["Kyverno does not serve kyverno.io/v2alpha1: it is read as kyverno.io/v2"],
         ),
         (
-            _POLICY.replace(
+            _POLICY.replace("NAME", "p").replace(
                 "spec:",
                 "spec:\n  failurePolicy: Fail\n  webhookConfiguration: {failurePolicy: Ignore}",
             ),

@@ -10,6 +10,7 @@ from __future__ import annotations
 import difflib
 import hashlib
 import json
+import os
 import shutil
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -185,6 +186,16 @@ def unchanged(tree: Tree) -> bool:
 
 
 def _fill(new: Path, tree: Tree) -> None:
+    """Copy what a tree keeps and write its files; raise InputError for what takes their places."""
+    try:
+        _copy_and_write(new, tree)
+    except (FileExistsError, IsADirectoryError, NotADirectoryError) as error:
+        location = Location(str(tree.folder / os.path.relpath(error.filename, new)))
+        hint = "move it away: chartkit writes something else there"
+        raise InputError("is in the way", location, hint) from None
+
+
+def _copy_and_write(new: Path, tree: Tree) -> None:
     if tree.folder.is_dir():
         left_out = tree.removed | tree.files.keys()
         for path in sorted(tree.folder.rglob("*")):

@@ -12,6 +12,9 @@ from pathlib import Path
 
 import pytest
 
+from chartkit.addons.operate.publish import pack
+from chartkit.errors import RenderError
+from chartkit.project.project import read_project
 from tests.e2e.command import Done, chartkit
 from tests.writable_registry import WritableRegistry, serving_registry
 
@@ -95,6 +98,19 @@ def test_charts_that_have_drifted_are_not_packed(project: Path) -> None:
 
 
 @pytest.mark.slow
+def test_chart_that_cannot_be_packed_is_named_with_its_file(tmp_path: Path) -> None:
+    environments = 'environments: {dev: {kyverno: "1.19", kubernetes: "1.35"}}\n'
+    (tmp_path / "chartkit.yaml").write_text(f"profiles: [pss-baseline]\n{environments}")
+    (tmp_path / "charts/kyverno").mkdir(parents=True)
+    (tmp_path / "charts/kyverno/Chart.yaml").write_text("name: kyverno\nversion: 1.0.0\n")
+    (tmp_path / "charts/kyverno/values.schema.json").write_text("{}}")
+    project = read_project(tmp_path / "chartkit.yaml")
+    with pytest.raises(RenderError) as caught:
+        pack(project)
+    schema = tmp_path / "charts/kyverno/values.schema.json"
+    assert str(caught.value).startswith(f"{schema}: is not JSON: ")
+
+
 def test_project_without_charts_has_nothing_to_pack(project: Path) -> None:
     (project / "charts").rename(project / "elsewhere")
     done = chartkit(project, "package")

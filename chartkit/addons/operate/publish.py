@@ -19,6 +19,7 @@ from chartkit.errors import ChartkitError, InputError, RenderError, extra
 from chartkit.helm import chart_folder
 from chartkit.helm.backend import HelmClient, HelmRefusedError, helm
 from chartkit.helm.chart_folder import packed, unpacked
+from chartkit.helm.model import ChartError
 from chartkit.model import Location, text_of
 from chartkit.project.project import Project
 from chartkit.temporary import temporary_folder
@@ -81,9 +82,12 @@ def pack(project: Project) -> tuple[ChartArchive, ...]:
 
 
 def _packed(folder: Path) -> ChartArchive:
-    helm().check(folder)
-    entries = [entry for entry in chart_folder.entries(folder) if not entry.folder]
-    files = {entry.name: chart_folder.read(entry.path, entry.name) for entry in entries}
+    try:
+        helm().check(folder)
+        entries = [entry for entry in chart_folder.entries(folder) if not entry.folder]
+        files = {entry.name: chart_folder.read(entry.path, entry.name) for entry in entries}
+    except ChartError as error:
+        raise RenderError(error.message, Location(str(folder / error.file)), error.hint) from None
     files = {name: files[name] for name in sorted(files, key=lambda key: (key != _METADATA, key))}
     metadata = files[_METADATA].decode("utf-8", "replace")
     name, version = _identity(metadata, folder / _METADATA)

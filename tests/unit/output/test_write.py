@@ -38,6 +38,21 @@ def files_in(folder: Path) -> set[str]:
     return {p.relative_to(folder).as_posix() for p in folder.rglob("*") if p.is_file()}
 
 
+@pytest.mark.parametrize(
+    ("there", "named"), [("Chart.yaml/own.yaml", "Chart.yaml"), ("templates", "templates")]
+)
+def test_what_takes_the_place_of_a_generated_file_is_named(
+    tmp_path: Path, there: str, named: str
+) -> None:
+    folder = tmp_path / "charts" / "kyverno"
+    (folder / there).parent.mkdir(parents=True)
+    (folder / there).write_text("own: 1\n")
+    with pytest.raises(InputError, match=r"^\S+: is in the way") as caught:
+        write.publish(write.Tree(folder, PLAN.files))
+    assert str(caught.value.location) == str(folder / named)
+    assert files_in(folder) == {there}
+
+
 def test_a_chart_and_its_record(tmp_path: Path) -> None:
     folder = tmp_path / "charts" / "kyverno"
     tree = published(folder)

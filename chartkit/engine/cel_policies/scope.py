@@ -126,7 +126,7 @@ class RequestScope(dict[str, Value]):
     provenance, for failures.
     """
 
-    __slots__ = ("_attributes", "_user", "computed", "traced")
+    __slots__ = ("_attributes", "_is_reviewed", "_user", "computed", "traced")
 
     def __init__(
         self,
@@ -144,13 +144,18 @@ class RequestScope(dict[str, Value]):
         )
         self._attributes = attributes
         self._user = user
+        # Kyverno makes the request of Kubernetes' own policies, and of `validate.cel`, anew.
+        self._is_reviewed = absent is not None
         self.computed: dict[Program, Value] = {}
         self.traced: dict[Program, Datum | TraceError] | None = None
 
     def __missing__(self, name: str) -> Value:
         if name != "request":
             raise KeyError(name)
-        made = self[name] = self._attributes.admission_request(self._user)
+        made = self._attributes.admission_request(self._user)
+        if self._is_reviewed:
+            made |= self._attributes.request.review or {}
+        self[name] = made
         return made
 
 

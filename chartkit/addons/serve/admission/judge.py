@@ -37,6 +37,7 @@ from chartkit.addons.serve.admission.selection import (
 from chartkit.engine import OFFLINE, Operation, Phase, Request, RunnablePolicy, World
 from chartkit.engine.configuration import NAME_LABEL
 from chartkit.engine.kubernetes.kinds import GroupVersionKind, resource_name
+from chartkit.engine.ports.services import labels_of
 from chartkit.engine.request import Run
 from chartkit.errors import Bugs, ChartkitError
 from chartkit.model import Body, FieldPath, Json, Location, RuleResult, Status, pointer_of, same
@@ -44,6 +45,7 @@ from chartkit.model import Body, FieldPath, Json, Location, RuleResult, Status, 
 if TYPE_CHECKING:
     from chartkit.addons.serve.admission.telemetry import Log
 
+_NAMESPACE = GroupVersionKind("", "v1", "Namespace")
 _MOST_PATHS = 1000
 """The paths whose policies are remembered."""
 _ALL_POLICIES = frozenset(("/validate", "/mutate"))
@@ -158,6 +160,14 @@ class Judge:
 
             kind = own_kind(review.api_version, review.resource)
         given = self.served.request(review.subject)
+        labels = given.namespace_labels
+        if not labels and review.namespace:
+            labels = {NAME_LABEL: review.namespace}
+        namespace = given.namespace
+        if review.kind == _NAMESPACE:
+            # A Namespace is in itself, as it was before the request.
+            namespace = review.old.body if review.old is not None else None
+            labels = labels_of(namespace or {})
         request = replace(
             given,
             operation=review.operation,
@@ -167,8 +177,8 @@ class Judge:
             kind=kind,
             plural=review.resource,
             review=review.fields,
-            namespace_labels=given.namespace_labels
-            or ({NAME_LABEL: review.namespace} if review.namespace else {}),
+            namespace=namespace,
+            namespace_labels=labels,
         )
         world = self._world(chosen)
         if webhook is Webhook.MUTATING:

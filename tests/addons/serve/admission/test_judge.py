@@ -325,3 +325,17 @@ def test_expressions_see_what_is_deleted() -> None:
     content = review(POD, operation="DELETE", object=None, oldObject=POD)
     (found,) = judged("/validate", content, text).evaluated
     assert [each.message for each in found.results] == ['<["web","DELETE"]>'] * 2
+
+
+@pytest.mark.parametrize(
+    ("old", "said"),
+    [(None, "true team true null"), ({"a": "old"}, "true team false old")],
+)
+def test_a_namespace_is_in_itself_as_it_was(old: dict[str, str] | None, said: str) -> None:
+    body: Body = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "team"}}
+    given: Body = {"operation": "CREATE" if old is None else "UPDATE", "dryRun": True}
+    if old is not None:
+        given["oldObject"] = changed(body, labels=old)
+    content = review(body, namespace="team", **given)
+    (found,) = judged("/validate", content, _TEXTS["namespace"]).evaluated
+    assert [each.message for each in found.results] == [said]

@@ -1,5 +1,6 @@
 """Manifests rules: what can be said before a signature is verified."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -140,3 +141,11 @@ def test_assert_has_no_effect() -> None:
     compiled = compile_policy(policy_resource(rule(validate=beside)))
     (result,) = evaluate([compiled], request(obj()))
     assert result.status == "pass"
+
+
+def test_a_dry_run_needs_no_signature() -> None:
+    parts: Body = {"manifests": {"attestors": [{}]}}
+    compiled = compile_policy(policy_resource(rule(validate=parts), background=False))
+    asked = replace(request(obj()), review={"operation": "CREATE", "dryRun": True})
+    (result,) = evaluate([compiled], asked)
+    assert (result.status, result.message) == ("pass", "allowed because of DryRun request")

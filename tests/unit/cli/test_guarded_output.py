@@ -30,6 +30,8 @@ TEST = _TEXTS["test"]
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "pod.json").write_text(json.dumps(POD))
     (tmp_path / "policy.yaml").write_text(POLICY)
+    refused = POLICY.replace("{name: p}", '{name: "p\\n::error::policy"}')
+    (tmp_path / "refused.yaml").write_text(refused)
     (tmp_path / "kyverno-test.yaml").write_text(TEST)
     (tmp_path / "a\n::error::file.yaml").write_text("x")
     monkeypatch.chdir(tmp_path)
@@ -42,6 +44,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("scan", "pod.json"),
         ("scan", "pod.json", "--detailed"),
         ("scan", "pod.json", "-p", "policy.yaml"),
+        ("scan", "pod.json", "-p", "refused.yaml"),
         ("scan", "pod.json", "-p", "policy.yaml", "-o", "markdown"),
         ("scan", "pod.json", "-p", "policy.yaml", "-o", "json"),
         ("scan", "pod.json", "-p", "policy.yaml", "-o", "policyreport"),

@@ -57,8 +57,8 @@ def conditions_met(body: Json, names: Names) -> Expr:
         return met
     of_one: Expr = cel.FALSE
     for condition in reversed(_distinct(parsed.any)):
-        one = disjunction(condition_holds(condition, names), of_one)
-        of_one = conjunction(_evaluable(condition, names), one)
+        some_hold = disjunction(condition_holds(condition, names), of_one)
+        of_one = conjunction(_evaluable(condition, names), some_hold)
     return conjunction(of_one, met)
 
 

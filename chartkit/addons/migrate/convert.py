@@ -296,14 +296,14 @@ class Batch:
     ) -> tuple[list[tuple[Body, tuple[Made, ...]]], Mapping[str, Sequence[str]]]:
         """Return the documents, Kubernetes' own where these are wanted and can be, and what is to
         be said of rules, by their names."""
-        found: list[tuple[Body, tuple[Made, ...]]] = []
+        targeted: list[tuple[Body, tuple[Made, ...]]] = []
         said: dict[str, list[str]] = {}
         for body, took in documents:
             bodies, notes = self._native(body, took)
-            found += ((body, took) for body in bodies)
+            targeted += ((body, took) for body in bodies)
             for part in took:
                 said.setdefault(part.rule.name, []).extend(notes)
-        return found, said
+        return targeted, said
 
     def _native(self, body: Body, took: Sequence[Made]) -> tuple[Sequence[Body], Sequence[str]]:
         if not self._target.wants(body):

@@ -29,7 +29,7 @@ class KnownDifference:
 
 _SENTENCES: Final = parse_yaml((Path(__file__).parent / "differences.yaml").read_text("utf-8"))
 
-GENERAL: Final = tuple(KnownDifference(*each) for each in _SENTENCES["general"].items())
+GENERAL: Final = tuple(KnownDifference(*row) for row in _SENTENCES["general"].items())
 """In the order in which they matter."""
 (
     EXISTING,
@@ -150,7 +150,7 @@ def _values(value: Json, path: str) -> Iterator[Json]:
         written, rest = ".".join(steps[:at]), ".".join(steps[at:])
         key = written.removesuffix("[]")
         values = value.values() if key == "*" else [value[key]] if key in value else []
-        inside = values if written == key else [item for each in values for item in list_of(each)]
+        inside = values if written == key else [item for value in values for item in list_of(value)]
         for item in inside:
             yield from _values(item, rest) if rest else (item,)
 

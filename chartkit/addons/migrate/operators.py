@@ -174,7 +174,7 @@ def _mismatch(wanted: Json) -> NotConvertible:
 
 def _literal(wanted: Json) -> Expr:
     """Return a list or an object that a value is compared with; raises `NotConvertible`."""
-    if any(type(leaf) in (int, float) for _, leaf in leaves(wanted)):
+    if any(type(member) in (int, float) for _, member in leaves(wanted)):
         raise NotConvertible("a list or an object with numbers is compared")
     return expression_of(Constant(wanted))
 

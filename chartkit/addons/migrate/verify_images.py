@@ -41,10 +41,10 @@ class Attestors:
 
     def name(self, attestor: Body, method: str) -> Expr:
         """Return an attestor by its name in expressions; one that is there already is the same."""
-        for each in self.listed:
-            if {**each, "name": ""} == {"name": "", **attestor}:
-                return cel.path("attestors", each["name"])
-        count = sum(each["name"].rstrip("0123456789") == method for each in self.listed)
+        for listed in self.listed:
+            if {**listed, "name": ""} == {"name": "", **attestor}:
+                return cel.path("attestors", listed["name"])
+        count = sum(listed["name"].rstrip("0123456789") == method for listed in self.listed)
         name = f"{method}{count + 1}" if count else method
         self.listed.append({"name": name, **attestor})
         return cel.path("attestors", name)

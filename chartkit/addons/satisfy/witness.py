@@ -130,18 +130,18 @@ def _without(start: Resource, ended: NotDecided, unasked: tuple[RuleResult, ...]
     return Found(start, None, tuple(in_the_way), ended.left, unasked)
 
 
-def report(found: Sequence[Found]) -> CommandReport:
+def report(ends: Sequence[Found]) -> CommandReport:
     """Return the ends of searches for every format; its findings are what is in the way."""
     return CommandReport(
-        text=lambda _width: _text(found),
-        value=lambda: {"witnesses": [_entry(end) for end in found]},
+        text=lambda _width: _text(ends),
+        value=lambda: {"witnesses": [_entry(end) for end in ends]},
         rows="witnesses",
-        findings=lambda: _findings(found),
+        findings=lambda: _findings(ends),
     )
 
 
-def _text(found: Sequence[Found]) -> Iterator[Block]:
-    for end in found:
+def _text(ends: Sequence[Found]) -> Iterator[Block]:
+    for end in ends:
         if end.witness is not None:
             yield Code(["---", *_commented(end.witness)])
         else:
@@ -237,8 +237,8 @@ def _left(result: RuleResult) -> Body:
     return {"policy": result.policy, "rule": result.rule, "message": result.message}
 
 
-def _findings(found: Sequence[Found]) -> Iterator[Finding]:
-    for end in found:
+def _findings(ends: Sequence[Found]) -> Iterator[Finding]:
+    for end in ends:
         if end.witness is not None:
             continue
         for conflict in end.conflicts:

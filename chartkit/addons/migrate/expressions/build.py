@@ -226,7 +226,7 @@ def _shorter(operator: str, first: Expr, second: Expr) -> Expr | None:
         case "==" | "!=" | "in", tree.Conditional(_, _, tree.Literal(str() as default)), _:
             text, texts = _text_or_empty(first), _texts(second)
             if text is not None and texts is not None:
-                texts = ["", *texts] if default in texts else [each for each in texts if each]
+                texts = ["", *texts] if default in texts else [item for item in texts if item]
                 found = contains(texts, text) if len(texts) != 1 else equal(text, texts[0])
                 return negate(found) if operator == "!=" else found
     return None

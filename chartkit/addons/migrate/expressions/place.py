@@ -272,7 +272,7 @@ class Place:
     def requires_something(self) -> bool:
         """Report whether an object here cannot be empty."""
         return all(
-            any(each.required for each in _fields(type_).values())
+            any(member.required for member in _fields(type_).values())
             for type_ in self.type.split(_EITHER)
         )
 
@@ -352,12 +352,12 @@ def takes_everything(path: str) -> bool:
     return path.endswith(_OF_ROLES)
 
 
-def either(one: str, other: str) -> str:
+def either(first: str, other: str) -> str:
     """Return the type of a value that is of one of two types."""
     for holder in (_LIST, _MAP):
-        if one.startswith(holder) and other.startswith(holder):
-            return holder + either(one.removeprefix(holder), other.removeprefix(holder))
-    names = set(one.split(_EITHER)) | set(other.split(_EITHER))
+        if first.startswith(holder) and other.startswith(holder):
+            return holder + either(first.removeprefix(holder), other.removeprefix(holder))
+    names = set(first.split(_EITHER)) | set(other.split(_EITHER))
     is_mixed = len(names) > 1 and any(name.startswith((_LIST, _MAP)) for name in names)
     return UNKNOWN if UNKNOWN in names or is_mixed else _EITHER.join(sorted(names))
 

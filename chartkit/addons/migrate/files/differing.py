@@ -49,7 +49,7 @@ def _differing(
     conversion: Conversion, cases: Sequence[Case], convert: Convert, prove: Prove
 ) -> dict[int, NotConvertible]:
     """Return the rules that differ by themselves at requests, by their index."""
-    found: dict[int, NotConvertible] = {}
+    differing: dict[int, NotConvertible] = {}
     for index, outcome in enumerate(conversion.outcomes):
         alone = remaining_policy(conversion.legacy, [index])
         if not outcome.converted or alone is None:
@@ -57,5 +57,5 @@ def _differing(
         proof = prove(convert(Resource(alone, conversion.legacy.location), {}), cases)
         stored = [each for each in proof.differences if each.stored] if proof is not None else []
         if stored:
-            found[index] = NotConvertible(f"{DIFFERS}: {difference_sentence(stored[0])}")
-    return found
+            differing[index] = NotConvertible(f"{DIFFERS}: {difference_sentence(stored[0])}")
+    return differing

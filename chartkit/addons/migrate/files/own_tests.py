@@ -298,7 +298,7 @@ def _may_be_about(body: Body, kind: str) -> bool:
 
 def _merged(group: _Group) -> Iterator[Body]:
     for wanted in dict.fromkeys(group.wanted.values()):
-        names = [name for name, each in group.wanted.items() if each == wanted]
+        names = [name for name, result in group.wanted.items() if result == wanted]
         yield _with(group.item, wanted, None if names == [""] else names)
 
 

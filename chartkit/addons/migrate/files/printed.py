@@ -153,12 +153,12 @@ def indented(lines: Iterable[str], column: int) -> list[str]:
     return [f"{' ' * column}{line}\n" for line in lines]
 
 
-def difference_notes(found: Sequence[Counterexample], allowed: str) -> list[str]:
+def difference_notes(examples: Sequence[Counterexample], allowed: str) -> list[str]:
     """Return why a proof does not hold: each difference with its request; allowed: why they are
     taken, empty where they are not."""
-    what = "both forms differ" if found else "no request made either form decide"
+    what = "both forms differ" if examples else "no request made either form decide"
     written = note(f"{what}, which is allowed: {allowed}" if allowed else f"not converted: {what}")
-    for example in found:
+    for example in examples:
         written += note(f"{example.difference}, for", *shown_lines(dump_yaml(example.request)))
     return written
 

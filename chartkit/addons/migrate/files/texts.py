@@ -230,14 +230,14 @@ def _file(file: str, parts: Sequence[tuple[Document, list[MigratedObject]]]) -> 
     return FileText(file, before, "".join([*after, before[at:]]))
 
 
-def object_text(found: Sequence[MigratedObject]) -> str:
+def object_text(objects: Sequence[MigratedObject]) -> str:
     """Return the new text of the objects of one document, with the comments before it."""
-    document = found[0].legacy.document
+    document = objects[0].legacy.document
     if document is None:
-        return _joined(piece for migrated_object in found for piece in _anew(migrated_object))
+        return _joined(piece for migrated_object in objects for piece in _anew(migrated_object))
     region = _Region.of(document)
     comments = [line for line in region.lead.splitlines(keepends=True) if line.startswith("#")]
-    text = _joined(_pieces(region, found))
+    text = _joined(_pieces(region, objects))
     return "".join(comments) + text if text else ""
 
 

@@ -180,8 +180,8 @@ class ObjectFacts(Facts):
         if subresource:
             raise NotConvertible("a subresource, which is not an object of its own", "match")
         is_one = compile_kinds(("/".join((group, version, kind)),))
-        fitting = {each.kind for each in self.known if is_one(each, "")}
-        if fitting.isdisjoint(each.kind for each in self.known if not is_one(each, "")) and fitting:
+        fitting = {kind.kind for kind in self.known if is_one(kind, "")}
+        if fitting.isdisjoint(kind.kind for kind in self.known if not is_one(kind, "")) and fitting:
             return fits_any(self.kind, sorted(fitting))
         return cel.all_of((*self._is_served(group, version), fits(self.kind, kind)))
 
@@ -301,15 +301,15 @@ bindings.exists(binding,
 """The test whether a binding gives a role to the user of a request."""
 
 
-def has_roles(one: ResourceFilter, facts: Facts) -> Iterator[Expr]:
+def has_roles(block: ResourceFilter, facts: Facts) -> Iterator[Expr]:
     """Yield the tests whether a user has one of a filter's roles, and one of its cluster roles."""
-    if one.roles:
+    if block.roles:
         yield cel.any_of(
             _is_bound(_listed("rolebindings", namespace), "Role", names)
-            for namespace, names in _by_namespace(one.roles).items()
+            for namespace, names in _by_namespace(block.roles).items()
         )
-    if one.cluster_roles:
-        yield _is_bound(_of_cluster(facts), "ClusterRole", one.cluster_roles)
+    if block.cluster_roles:
+        yield _is_bound(_of_cluster(facts), "ClusterRole", block.cluster_roles)
 
 
 def _by_namespace(roles: Sequence[str]) -> Mapping[str, Sequence[str]]:

@@ -279,8 +279,8 @@ def _kinds_of(text: str, reads_version: bool) -> _Found:
     resource = resource_name(kind) + behind
     kinds = () if sub else tuple(served)
     by_group: dict[str, list[str]] = {}
-    for each in served:
-        by_group.setdefault(each.group, []).append(each.version)
+    for known_kind in served:
+        by_group.setdefault(known_kind.group, []).append(known_kind.version)
     if reads_version and group == _ANY and "" not in by_group:
         return _Found(((_ANY, (version,), resource),), kinds)
     resources = tuple(
@@ -344,29 +344,29 @@ def _native_selector(filters: Sequence[ResourceFilter]) -> Body | None:
     return made or None
 
 
-def filter_test(one: ResourceFilter, facts: Facts, *, kinds: bool, operations: bool) -> Expr:
+def filter_test(block: ResourceFilter, facts: Facts, *, kinds: bool, operations: bool) -> Expr:
     """Return a filter as a test; kinds, operations: whether it says them or the constraints do."""
     tests: list[Expr] = []
-    if kinds and one.kinds:
-        tests.append(facts.is_kind(one.kinds))
-    if operations and one.operations:
-        tests.append(fits_any(cel.path("request", "operation"), one.operations))
-    for names in ((one.name,) if one.name else (), one.names):
+    if kinds and block.kinds:
+        tests.append(facts.is_kind(block.kinds))
+    if operations and block.operations:
+        tests.append(fits_any(cel.path("request", "operation"), block.operations))
+    for names in ((block.name,) if block.name else (), block.names):
         if names:
             tests.append(fits_any(facts.name, names))
-    if one.namespaces and facts.outside:
+    if block.namespaces and facts.outside:
         return cel.FALSE
-    if one.namespaces:
-        tests.append(fits_any(facts.namespace, one.namespaces))
-    for key, text in (one.annotations or {}).items():
+    if block.namespaces:
+        tests.append(fits_any(facts.namespace, block.namespaces))
+    for key, text in (block.annotations or {}).items():
         tests.append(_entry(facts.entries("annotations"), key, text))
-    if one.selector is not None:
-        tests.append(_selected(one.selector, facts.entries("labels")))
-    if one.namespace_selector is not None:
-        tests.append(_in_labelled_namespace(one.namespace_selector, facts))
-    if one.subjects:
-        tests.append(cel.any_of(map(_is_subject, one.subjects)))
-    tests += has_roles(one, facts)
+    if block.selector is not None:
+        tests.append(_selected(block.selector, facts.entries("labels")))
+    if block.namespace_selector is not None:
+        tests.append(_in_labelled_namespace(block.namespace_selector, facts))
+    if block.subjects:
+        tests.append(cel.any_of(map(_is_subject, block.subjects)))
+    tests += has_roles(block, facts)
     return cel.all_of(test for test in tests if test != cel.TRUE)
 
 

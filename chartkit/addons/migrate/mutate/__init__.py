@@ -49,7 +49,7 @@ def convert_mutate(rule: Rule, policy: Policy) -> ConvertedRule:
     if not (own.scope.about_pods and autogen.controllers(policy)) or is_extended_alike(own):
         return own
     _, *extended = autogen.all_rules(replace(policy, rules=(rule,)))
-    others = [replace(_converted(each, policy.namespace), name=each.name) for each in extended]
+    others = [replace(_converted(form, policy.namespace), name=form.name) for form in extended]
     return replace(own, is_extended=False, others=tuple(others))
 
 

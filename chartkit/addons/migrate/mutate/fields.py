@@ -190,7 +190,7 @@ def made(type_name: str, members: Mapping[str, tuple[Expr, bool]]) -> Expr:
     """Return an object of a type, without one a map; members: values, and whether optional."""
     if type_name:
         return tree.StructLiteral(
-            type_name, tuple(tree.FieldEntry(key, *each) for key, each in members.items())
+            type_name, tuple(tree.FieldEntry(key, *member) for key, member in members.items())
         )
     is_mixed = (
         len({_kind(_inner(each) if optional else each) for each, optional in members.values()}) > 1

@@ -253,8 +253,8 @@ class StrategicMerge:
         texts = [constant(name, self.names) for name in named]
         made = cel.list_of(
             [
-                _required(self._object(each, _with_key(at, variable, cel.equal(own, text))))
-                for each, text in zip(patch, texts, strict=True)
+                _required(self._object(element, _with_key(at, variable, cel.equal(own, text))))
+                for element, text in zip(patch, texts, strict=True)
             ]
         )
         other = (
@@ -302,7 +302,7 @@ class StrategicMerge:
             part = StrategicMerge(loop.names)
         variable = loop.generator.variable
         inside = at.element(variable)
-        if any(isinstance(each, list) and has_anchors(each, HANDLED) for each in parts(patch)):
+        if any(isinstance(value, list) and has_anchors(value, HANDLED) for value in parts(patch)):
             raise NotConvertible("anchors in a list within a list")
         named = FieldEntry("name", cel.path(variable, "name"))
         body = part._object(patch, inside)

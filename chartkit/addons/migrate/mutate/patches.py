@@ -67,7 +67,7 @@ def note_unused(patch: Json, names: Names) -> None:
     anchors = [parse_anchor(key) for key in keys if "{{" not in key]
     if not any(anchor and anchor.kind in HANDLED and anchor.key != "name" for anchor in anchors):
         return
-    texts = (leaf for _, leaf in leaves(patch) if isinstance(leaf, str) and has_variable(leaf))
+    texts = (text for _, text in leaves(patch) if isinstance(text, str) and has_variable(text))
     if any(is_error(term_of(text, names), names) for text in texts):
         names.note(UNUSED_VARIABLES)
 

@@ -317,7 +317,7 @@ _CHANGES: Final[Mapping[str, Callable[[_Difference], bool]]] = {
     DIVISION: lambda two: "Zero divisor passed" in str(two.old_errors) and not two.new_errors,
     FETCHED_DEFAULTS: lambda two: bool(two.new_errors) and not two.old_errors,
     FAILING_CONDITIONS: lambda two: two.lost("conditions: "),
-    IMAGE_NAMES: lambda two: any(_NO_IMAGE in each for each in two.legacy.errors),
+    IMAGE_NAMES: lambda two: any(_NO_IMAGE in error for error in two.legacy.errors),
     NO_DATA: lambda two: _all_have(two.new_errors, "no such key: data"),
     NO_TARGET: lambda two: (
         any(error.endswith(" not found") for error in two.old_errors) and not two.new_errors

@@ -100,9 +100,9 @@ def _simpler(value: Json) -> Iterator[Json]:
 def signature(aspect: Aspect, case: Case, legacy: Said, new: Said) -> tuple[object, ...]:
     """Return what distinguishes a difference from another: the aspect, and who said what."""
     rules = tuple(
-        (written_name(one.rule), one.status)
-        for one in legacy.results
-        if one.status is not Status.PASS
+        (written_name(result.rule), result.status)
+        for result in legacy.results
+        if result.status is not Status.PASS
     )
     policies = tuple(
         (result.policy_id, result.status, result.properties.get(INDEX))

@@ -323,8 +323,8 @@ class _Prover:
         for policy in self._legacy.admitting:
             for rule in policy.policy.rules if isinstance(policy.policy, Policy) else ():
                 yield rule.name, rule.body
-        for one in (*self._options.exceptions, *(item.resource for item in self._legacy.cleaning)):
-            yield one.name, one.body["spec"]
+        for part in (*self._options.exceptions, *(item.resource for item in self._legacy.cleaning)):
+            yield part.name, part.body["spec"]
 
     def _selectors(self) -> list[str]:
         policies = (policy for policy in self._policies if isinstance(policy, Policy))

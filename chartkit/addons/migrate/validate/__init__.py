@@ -171,8 +171,8 @@ def _texts(rule: Rule, names: Names) -> list[tuple[Expr, str]]:
     deny = rule.validate.deny
     if deny is None or not deny.get("conditions"):
         return [(cel.TRUE, own or missing)]
-    found = denial_texts(deny["conditions"], own, names)
-    return [(condition, text or missing) for condition, text in found]
+    denials = denial_texts(deny["conditions"], own, names)
+    return [(condition, text or missing) for condition, text in denials]
 
 
 @dataclass(frozen=True, slots=True)

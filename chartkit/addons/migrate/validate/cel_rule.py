@@ -103,12 +103,12 @@ def with_variables(pattern: Json, names: Names) -> Json:
         raise NotConvertible("a variable in a pattern whose type is not known")
     if term.place.type == TEXT and not is_name(term.place):
         names.note(OWN_TEXTS)
-    leaf = VariableText("variable")
-    leaf.place, leaf.negated = term.place, negated
-    leaf.others = [with_variables(other, names) for other in others]
+    variable_text = VariableText("variable")
+    variable_text.place, variable_text.negated = term.place, negated
+    variable_text.others = [with_variables(other, names) for other in others]
     if term.place.type != TEXT and (negated or others):
         raise NotConvertible("a size that a variable gives, next to an operator")
-    return leaf
+    return variable_text
 
 
 def _alternatives(pattern: str) -> list[str]:

@@ -32,7 +32,7 @@ def require_one_extension(rule: Rule, policy: Policy) -> None:
     allowed = autogen.controllers(policy)
     only = replace(policy, rules=(rule,))
     for kind in allowed:
-        if any(each is not rule for each in autogen.rules_for_kind(only, allowed, kind)):
+        if any(extension is not rule for extension in autogen.rules_for_kind(only, allowed, kind)):
             raise NotConvertible(
                 "a rule of Pods and other kinds is extended to controllers", "match"
             )
@@ -51,12 +51,12 @@ def with_template_metadata(rule: ConvertedRule) -> ConvertedRule:
     Kyverno replaces the text `object.metadata`, and knows no `object.?metadata`. A template, above
     all the template of a CronJob, may have no metadata.
     """
-    plain = _changed(rule, _read)
+    rewritten = _changed(rule, _read)
     conditions = tuple(
         Condition(condition.name, _of(condition.expression, _read)) for condition in rule.conditions
     )
-    plain = replace(plain, conditions=conditions)
-    return named_apart(plain, _NAME, _METADATA)
+    rewritten = replace(rewritten, conditions=conditions)
+    return named_apart(rewritten, _NAME, _METADATA)
 
 
 def named_apart(rule: ConvertedRule, name: str, value: Expr) -> ConvertedRule:

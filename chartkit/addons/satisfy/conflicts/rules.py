@@ -210,12 +210,12 @@ def _of_kind(joined: Together, budget: _Budget) -> Iterator[Conflict | Undecided
         yield Undecided(resource.kind, tuple(skipped))
 
 
-def shadowed(found: Sequence[Together], steps: int = _RUN_STEPS) -> Iterator[Shadowed | Undecided]:
+def shadowed(groups: Sequence[Together], steps: int = _RUN_STEPS) -> Iterator[Shadowed | Undecided]:
     """Yield the rules that apply only to objects that another enforced rule denies; where the
     steps are used up, the rules that were not looked at, and nothing more."""
     budget = _Budget(steps)
     yielded: set[tuple[str, str]] = set()
-    for joined in found:
+    for joined in groups:
         wide = [want for want in joined.wants if want.applies is TRUE and _is_enforced(want)]
         fields = {id(want): _fields_of(want.passes) for want in wide}
         for at, want in enumerate(joined.wants):

@@ -335,10 +335,10 @@ class FixRun:
         """Return the edits by what is written together, without those that cannot be made."""
         by_places = gathered((type(subject.given.location.places), subject) for subject in subjects)
         files, objects = self._files, self._requests.objects
-        plain = by_places.pop(Document, [])
+        in_manifests = by_places.pop(Document, [])
         rendered = by_places.pop(TemplatePlaces, [])
         built = by_places.pop(BuiltPlaces, [])
-        batches = [*manifest_batches(plain, files, self._is_fixed)]
+        batches = [*manifest_batches(in_manifests, files, self._is_fixed)]
         if rendered:
             charts = ChartEdits(objects, self._bad, self._judging, files)
             batches.append(charts.batch(rendered))

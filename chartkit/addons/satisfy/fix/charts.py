@@ -89,8 +89,8 @@ class ChartEdits:
             chart = self._charts[id(places_of(subject.given).chart)]
             value_edits, failed = chart.value_edits(subject)
             asked = [edit for edit in subject.edits if edit.steps in failed]
-            plain = [edit for edit in asked if failed[edit.steps].text == WRITTEN]
-            in_templates = template_edits(subject, plain)
+            by_template = [edit for edit in asked if failed[edit.steps].text == WRITTEN]
+            in_templates = template_edits(subject, by_template)
             done = {edit.steps for unit in in_templates for _, edit in unit.users}
             subject.settle({steps: reason for steps, reason in failed.items() if steps not in done})
             made: list[_Unit] = [*value_edits, *in_templates]

@@ -159,13 +159,13 @@ def operator_test(operator: str, value: Json, *, needs_value: bool = False) -> T
     wants = _words(operator, values)
     sizes = tuple(text for text in texts if quantity_or_none(text) is not None)
     order = order_of(tuple(texts)) if texts else ""
-    plain = not any(map(has_wildcard, texts)) and not sizes
+    is_literal = not any(map(has_wildcard, texts)) and not sizes
     if operator in _EQUALS | _DIFFERS:
         test = Test(
             _words(operator.replace("Not", ""), values),
             holds,
             tuple(item for item in values if not has_wildcard(str(item))),
-            is_closed=plain and not holds(MISSING),
+            is_closed=is_literal and not holds(MISSING),
             languages=_languages(values),
             order=order,
             points=sizes if order else (),

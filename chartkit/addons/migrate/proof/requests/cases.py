@@ -198,8 +198,8 @@ def _stored(body: Body, operation: Json, contents: Contents) -> Body:
     """Return an object as an API server stores it; the same one where it is stored as it is."""
     key = contents.of(body)
     if key not in contents.stored:
-        found = as_stored(Resource(body)).body
-        contents.stored[key] = None if found == body else found
+        defaulted = as_stored(Resource(body)).body
+        contents.stored[key] = None if defaulted == body else defaulted
     stored = contents.stored[key] or body
     metadata = stored.get("metadata")
     if operation not in _CHANGES_OF_STORED or not isinstance(metadata, dict) or "uid" in metadata:
@@ -245,7 +245,7 @@ def _meeting(space: Space, _chance: random.Random) -> Iterator[Case]:
         yield with_values(base, [(facet, facet.values[0]) for facet in space.facets], space)
     for base in met_bases(space)[:1]:
         yield base
-        for facet in [one for one in space.facets if one.met][:_FEW]:
+        for facet in [candidate for candidate in space.facets if candidate.met][:_FEW]:
             yield from _operations(with_values(base, [(facet, _missed(facet))], space), base)
 
 
@@ -426,7 +426,7 @@ def met_bases(space: Space) -> list[Case]:
         if facets:
             case = space.bases[0]
             # What is in an object is set after the object, which may be absent to meet a rule.
-            for facet in sorted(facets, key=lambda one: len(one.path)):
+            for facet in sorted(facets, key=lambda met_facet: len(met_facet.path)):
                 case = _met(case, facet, space)
             cases.setdefault(contents.of(case.document), case)
     return list(cases.values())
@@ -482,10 +482,10 @@ def with_values(
         if path == ("operation",) and value == "UPDATE" and not document.get("oldObject"):
             document = {**document, "oldObject": document["object"]}
         before = document
-        key, known = (path, contents.of(value), mixed), contents.changed_of(document)
-        if (changed := known.get(key)) is None:
+        key, changes_made = (path, contents.of(value), mixed), contents.changed_of(document)
+        if (changed := changes_made.get(key)) is None:
             changed = with_value(document, path, value, make, excluded, mixed=mixed)
-            known[key] = changed
+            changes_made[key] = changed
         document = changed
         if CLUSTER in document and path[:2] == ("object", "metadata"):
             homes = home_of(before["object"]), home_of(document["object"])

@@ -67,7 +67,7 @@ def _moved(listed: Sequence[Body], home: str, other: str) -> Iterator[Body]:
             yield body
         if is_home:
             copy = {**body, "metadata": {**metadata, "namespace": other}}
-            if not any(_identity(each) == _identity(copy) for each in listed):
+            if not any(_identity(other) == _identity(copy) for other in listed):
                 yield copy
 
 
@@ -194,10 +194,10 @@ def world_of(document: Body, world: World) -> World:
     return replace(world, api=api, global_context=_GlobalContext(document.get(GLOBAL) or {}))
 
 
-def by_resource(found: Sequence[Resource]) -> dict[str, list[Body]]:
+def by_resource(objects: Sequence[Resource]) -> dict[str, list[Body]]:
     """Return objects by the resource that URLs name: `v1/configmaps`."""
     cluster: dict[str, list[Body]] = {}
-    for resource in found:
+    for resource in objects:
         key = f"{resource.api_version}/{resource_name(resource.kind)}"
         cluster.setdefault(key, []).append(as_submitted(resource).body)
     return cluster

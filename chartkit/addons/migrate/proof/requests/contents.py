@@ -40,8 +40,8 @@ class Contents:
     def changed_of(self, value: Body) -> dict[Hashable, Body]:
         """Return what became of an object, by what was changed: nothing that lasts for one whose
         content is not known."""
-        known = id(value) in self._found
-        return self._changed.setdefault(id(value), {}) if known else {}
+        is_known = id(value) in self._found
+        return self._changed.setdefault(id(value), {}) if is_known else {}
 
     def _new(self, value: Body | list[Json]) -> object:
         contents, new, of = self._found, self._new, self.of

@@ -328,11 +328,11 @@ class _Merged:
         typed = value if value is ABSENT else _of_type(value, self.type, self._path)
         if typed is not None or self.type == ANY:
             rows = chain(self._met, *self._rows)
-            if not any(type(one) is type(typed) and one == typed for one in rows):
+            if not any(type(present) is type(typed) and present == typed for present in rows):
                 listed.append(typed)
 
     def facet(self) -> Facet:
-        scalars = [one for one in self._values if isinstance(one, str | int | float)]
+        scalars = [value for value in self._values if isinstance(value, str | int | float)]
         types = tuple(dict.fromkeys(map(type, scalars)))
         more = list(self._more())
         self._rows.append([])

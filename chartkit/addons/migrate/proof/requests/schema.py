@@ -224,8 +224,8 @@ def subresources_of(selectors: Iterable[str]) -> list[Subresource]:
     subresources = []
     for text in dict.fromkeys(selectors):
         selector = parse_kind_selector(text)
-        plain = text.removesuffix(selector.subresource).rstrip("./")
-        whole = next(_selected(plain, ()), None)
+        whole_selector = text.removesuffix(selector.subresource).rstrip("./")
+        whole = next(_selected(whole_selector, ()), None)
         if not selector.subresource or whole is None:
             continue
         if not has_wildcard(f"{selector.kind}{selector.subresource}"):

@@ -118,7 +118,7 @@ def may_fail(body: Json, names: Names) -> bool:
 
 
 def _distinct(conditions: Iterable[Condition]) -> list[Condition]:
-    """Return conditions without those that a YAML alias repeats."""
+    """Return conditions once each: a YAML alias may repeat them."""
     return list({(each.identity, each.message): each for each in conditions}.values())
 
 

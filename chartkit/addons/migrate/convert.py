@@ -98,7 +98,7 @@ class Batch:
         target: Target = KYVERNO,
         names: Iterable[tuple[str, str]] = (),
     ) -> None:
-        """names: those of further policies, each with its namespace."""
+        """names: of further policies, each with its namespace."""
         resources = list(resources)
         named_policies = (resource for resource in resources if resource.kind in POLICY_KINDS)
         self._names = frozenset(names) | {(one.namespace, one.name) for one in named_policies}

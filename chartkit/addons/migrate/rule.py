@@ -56,7 +56,7 @@ class Variable:
 class ConvertedRule:
     """The form that a rule becomes.
 
-    conditions: those of its preconditions, behind those of its scope; spec: the fields that its
+    conditions: its preconditions, behind the conditions of its scope; spec: the fields that its
     kind alone has (`validations`, `mutations`, `generate` …), with expressions as trees; changes:
     behaviour that differs, a sentence each; background: whether background scans look at it;
     assumed: types of fields that no table knows, by path; name: of the rule where it is another

@@ -236,7 +236,7 @@ def _converted(block: Body, rule: Rule, scope: Scope, place: str) -> ConvertedRu
         changes: tuple[str, ...] = (VERIFIED_AGAIN, PULL_SECRETS, IMAGE_NAMES)
         changes += () if _is_notary(block) else (BUNDLES,)
         return ConvertedRule(CelKind.IMAGE_VALIDATING, scope, spec, changes=changes)
-    # An entry that nobody signs, but which asks for digests.
+    # An entry without attestors that asks for digests.
     asked = {name: block.get(name) is not False for name in _SETTINGS}
     if asked != {"mutateDigest": False, "verifyDigest": True, "required": False}:
         raise NotConvertible(
@@ -371,7 +371,7 @@ def _is_plain(pattern: str) -> bool:
 
 
 def names(reference: Expr, patterns: Sequence[str]) -> Expr:
-    """Report whether an image, as an object names it, is one of those of wildcards.
+    """Report whether an image, as an object names it, fits one of several wildcards.
 
     A ClusterPolicy compares `docker.io/nginx:latest` where an object says `nginx`, and leaves out
     the tag of an image that has a digest, too; CEL does neither.

@@ -322,7 +322,7 @@ def _written(size: Fraction, is_duration: bool) -> str:
 
 
 def _no_size(tests: Sequence[Test]) -> bool:
-    """Report whether a test takes sizes alone, and no size passes those that compare sizes."""
+    """Report whether a test takes sizes alone, and no size passes all tests of sizes."""
     if _passes(MISSING, tests):
         return False
     for order in {test.order for test in tests if test.is_positive} - {"", EITHER}:

@@ -289,7 +289,7 @@ def _paths(asked: Expr | None) -> Known:
 
 
 def _with_holders(paths: Iterable[FieldPath]) -> Known:
-    """Return paths with those of the objects that they are in."""
+    """Return paths, and the paths of the objects around them."""
     return frozenset(path[:end] for path in paths for end in range(2, len(path) + 1))
 
 

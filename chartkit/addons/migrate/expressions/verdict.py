@@ -92,14 +92,14 @@ def _all(elements: Expr, variable: str, body: Expr) -> Expr:
 
 
 def conjunction(*terms: Expr) -> Expr:
-    """Return the terms joined by `&&`, without those that are true."""
+    """Return the terms joined by `&&`, leaving out terms that are true."""
     if FALSE in terms:
         return FALSE
     return cel.all_of(without_sizes(dict.fromkeys(term for term in terms if term != TRUE)))
 
 
 def disjunction(*terms: Expr) -> Expr:
-    """Return the terms joined by `||`, without those that are false."""
+    """Return the terms joined by `||`, leaving out terms that are false."""
     if TRUE in terms:
         return TRUE
     return cel.any_of(dict.fromkeys(term for term in terms if term != FALSE))

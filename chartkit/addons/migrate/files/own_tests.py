@@ -73,7 +73,7 @@ def objects_of_tests(paths: Iterable[Path]) -> dict[Path, list[Resource]]:
 def rewritten(
     paths: Iterable[Path], migrated: Sequence[MigratedObject], files: Sequence[FileText]
 ) -> Rewritten:
-    """Return the test files with new policies in place of those that they name."""
+    """Return the test files with the new policies in place of the legacy ones."""
     policies: dict[Path, list[MigratedObject]] = {}
     for migrated_object in migrated:
         if migrated_object.legacy.document is not None:
@@ -230,7 +230,7 @@ def _policy(item: Body) -> str:
 def _grouped(
     items: Iterable[Body], named: Mapping[str, MigratedObject]
 ) -> tuple[list[int], list[_Group]]:
-    """Return the indexes of results that stay, and those of new policies in groups."""
+    """Return the indexes of results that stay, and the results of new policies in groups."""
     kept: list[int] = []
     groups: dict[str, _Group] = {}
     for index, item in enumerate(items):

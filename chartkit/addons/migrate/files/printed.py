@@ -314,7 +314,7 @@ def margins(
     documents: Sequence[Body],
     place_of: Mapping[int, int],
 ) -> list[Margin]:
-    """Return the comments of a legacy policy as those of the documents that replace it.
+    """Return the comments of a legacy policy, placed in the documents that replace it.
 
     place_of: the document that takes over a rule, by the rule's index; comments of rules that stay
     are left out, since they stay with them.

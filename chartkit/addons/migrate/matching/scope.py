@@ -82,7 +82,7 @@ _POD: Final = GroupVersionKind("", "v1", "Pod")
 
 
 def scope_of(rule: Rule, operations: Sequence[str] = WRITES) -> Scope:
-    """Return the scope of a rule; operations: those of a rule that names none.
+    """Return the scope of a rule; operations: of a rule that names none.
 
     Raises `NotConvertible`.
     """

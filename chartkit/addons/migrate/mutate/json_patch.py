@@ -137,7 +137,7 @@ class Operations:
         self._ordered_from = len(loops)
 
     def add(self, operation: Body) -> None:
-        """Add an operation behind those that make its parents."""
+        """Add an operation, after the operations that make its parents."""
         name = operation["op"]
         if name not in _HANDLERS:
             raise NotConvertible(f"the operation {name} of a JSON patch")

@@ -75,7 +75,7 @@ def _overlaid(patch: Body, whole: Field, overlay: _Overlay) -> list[Mutation]:
 
 
 class _Overlay:
-    """The operations of a patch, and those of its parts about elements of lists."""
+    """The operations of a patch, and of its parts about elements of lists."""
 
     def __init__(
         self,

@@ -70,7 +70,7 @@ class Plan:
         return sorted(counts.items(), key=lambda pair: (-pair[1], str(pair[0])))
 
     def by_type(self) -> Mapping[str, Tally]:
-        """Return the totals of each type of rule, sorted; objects: those that have such a rule."""
+        """Return the totals of each type of rule, sorted; objects: how many have such a rule."""
         return self._tallies(chain.from_iterable(map(_by_type, self.objects)))
 
     def _tallies(self, parts: Iterable[tuple[str, Sequence[RuleOutcome]]]) -> dict[str, Tally]:

@@ -104,7 +104,7 @@ class Branches:
             return False
 
     def states(self) -> Iterator[tuple[str, Counter[str], tuple[str, ...]]]:
-        """Yield each part by name with its states and those that it should have."""
+        """Yield the name of each part, its states, and the states that it should have."""
         for _, parts in self._programs:
             for part in parts:
                 yield part.name, part.states, part.wanted

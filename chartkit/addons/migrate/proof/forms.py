@@ -192,7 +192,7 @@ def _patched(results: Iterable[RuleResult], before: Body) -> Body | None:
 
 
 def _sorted(bodies: Iterable[Body | None]) -> tuple[Body, ...]:
-    """Return objects in order; those that are written twice in the same way once."""
+    """Return objects in order, without repetitions."""
     distinct = {canonical(body): body for body in map(_unlabelled, filter(None, bodies))}
     return tuple(
         sorted(

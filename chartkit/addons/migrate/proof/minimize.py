@@ -1,4 +1,4 @@
-"""Differences: those of one cause together, each with the smallest request that makes it."""
+"""Differences grouped by cause, each with the smallest request that makes it."""
 
 from __future__ import annotations
 

@@ -135,7 +135,7 @@ def prove(
     ones. The same input gives the same requests in the same order. Raises CompileError for a policy
     that Kyverno refuses.
     """
-    # What a rule makes at random, in both forms, is no difference, nor is the time that passes.
+    # Random values and the time that passes are not differences.
     now = current_sources().now()
     settled = replace(current_sources(), now=lambda: now, chance=_Settled())
     with use_sources(settled), _rarely_collected():
@@ -450,7 +450,7 @@ class _Prover:
         return None if aspect in self._options.passed_over else aspect
 
     def _differences(self) -> list[Difference]:
-        """Return the differences made small, those that come to one request once."""
+        """Return the differences made small, one for each request that they come to."""
         if self._options.stops_early:
             return self._chosen()
         found: dict[str, Difference] = {}

@@ -151,7 +151,7 @@ def _text(place: Place, pattern: str) -> Expr:
         conjunction(*(_operation(place, part) for part in operations))
         for operations in read_alternatives(pattern)
     ]
-    # Alternatives with those that compare with one text each as one `in`.
+    # Alternatives that compare with one text each become one `in`.
     value = place.or_value(cel.NULL)
     texts = [_text_of(alternative, value) for alternative in alternatives]
     listed = [text for text in texts if text is not None]
@@ -196,7 +196,7 @@ def _comparison(place: Place, operation: Operation) -> Expr:
             return leaf(place, words[0])
         return place.is_present() if words else cel.FALSE
     if place.type in ("int", "double"):
-        # Whether a number, as a text, fits a text that is none.
+        # Whether a number, written as a text, fits a text that is not a number.
         if not has_wildcard(operand):
             return cel.FALSE if wanted else place.is_present()
         if place.type == "double" and operand.strip("*"):

@@ -27,7 +27,7 @@ _RELEASE: Final = (
 
 
 def as_text(migration: Migration) -> str:
-    """The steps for a terminal: by what became of keys, one reason for those that share it."""
+    """Return the steps for a terminal, by outcome; keys with one reason share it."""
     lines = [f"{migration.file}: values of {migration.chart} {migration.span}, for {NEWEST} now"]
     for outcome in _ORDER:
         steps = [step for step in migration.steps if step.outcome is outcome]
@@ -88,7 +88,7 @@ def _targets(step: Step) -> str:
 
 
 def braced(targets: Sequence[str]) -> Iterator[str]:
-    """The targets, those that are alike but for their controller in one."""
+    """Yield the targets, one for all that differ in nothing but the controller."""
     alike: dict[str, list[str]] = {}
     for target in targets:
         controller, _, rest = target.partition("Controller.")

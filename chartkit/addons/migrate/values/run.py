@@ -45,7 +45,7 @@ from chartkit.values.moved import (
 LONGEST = 500_000
 """Characters of a values file with its comments; Kyverno's own has 71,000."""
 MOST_VALUES = 50_000
-"""Values of a file, those of aliases each time that they stand; Kyverno's own has 1,300."""
+"""The most values of a file, aliases counted each time; Kyverno's own has 1,300."""
 _NEW_CONTROLLERS = ("backgroundController", "reportsController")
 _SAY = "Say what is meant."
 _MOST_SUGGESTED = 1_000
@@ -57,7 +57,7 @@ class Migration:
     """A values file as the chart takes it now.
 
     file: the old one; span: the charts that it may have been for; text: the new one; steps: what
-    became of its keys, in their order; kept: those that comments at the end of the new one hold.
+    became of its keys, in their order; kept: the keys that comments at the end of the text hold.
     """
 
     file: str
@@ -314,7 +314,7 @@ def _has_null(data: Json) -> bool:
 
 
 def _named(block: Block, opens: Callable[[Path], bool]) -> Iterator[tuple[Path, Entry]]:
-    """The leaves that a path of keys leads to, those in braces too."""
+    """Yield the leaves below a mapping with their paths, within braces, too."""
     todo: list[tuple[Path, Block]] = [((), block)]
     while todo:
         parent, block = todo.pop()
@@ -350,7 +350,7 @@ def leftovers(old: Body, new: Body, steps: Sequence[Step]) -> dict[Path, str]:
 
 
 def as_comments(document: Document, text: str, kept: Mapping[Path, str]) -> Iterator[str]:
-    """The lines of comments that hold old values, those of one decision together.
+    """Yield comment lines that hold old values, grouped by decision.
 
     document: the old file; text: the new one, whose comments are not repeated.
     """

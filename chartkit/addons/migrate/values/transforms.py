@@ -317,7 +317,7 @@ def _seconds(context: Context, row: Row) -> None:
 
 
 def _action(context: Context, row: Row) -> None:
-    """Actions in capitals: the value itself, those of single policies, those of overrides."""
+    """Capitalize actions: the value itself, and the actions of single policies and overrides."""
     entry = _entry(context, row)
     todo, changed = [(entry, True)], False
     while todo:

@@ -82,7 +82,7 @@ def unsettled(policies: Sequence[RunnablePolicy]) -> Iterator[Unsettled | Unappl
     """Yield the mutations that undo each other or never settle, each pair of rules once, and what
     is left out after a bounded number of them.
 
-    They are applied to the smallest object of each kind, and to those that the first rules match.
+    They are applied to the smallest object of each kind, and to objects that the first rules match.
     """
     mutating = [policy for policy in policies if Phase.MUTATE in policy.phases]
     yielded: set[frozenset[RuleKey]] = set()

@@ -332,7 +332,7 @@ class FixRun:
         solve(subject, self._judging, {policy.policy.id: policy for policy in running})
 
     def batches(self, subjects: Sequence[Subject]) -> list[Batch]:
-        """Return the edits by what is written together, without those that cannot be made."""
+        """Return the edits that can be made, by what is written together."""
         by_places = gathered((type(subject.given.location.places), subject) for subject in subjects)
         files, objects = self._files, self._requests.objects
         in_manifests = by_places.pop(Document, [])

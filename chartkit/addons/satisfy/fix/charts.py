@@ -78,7 +78,7 @@ class ChartEdits:
     _made: dict[int, Resource] = field(default_factory=dict)
 
     def batch(self, subjects: Sequence[Subject]) -> Batch:
-        """The edits for objects of charts; those that cannot be made are left out, and open."""
+        """Return the edits for objects of charts; what cannot be edited stays open."""
         for number, resource in enumerate(self.objects):
             places = resource.location.places
             if isinstance(places, TemplatePlaces):

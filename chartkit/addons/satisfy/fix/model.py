@@ -77,7 +77,7 @@ def steps_in(judged: Json, own: Json, steps: Sequence[str]) -> Steps:
 class Edit:
     """A field of an object as its file has it, and its new value.
 
-    rules: those that fail without the edit.
+    rules: what fails without the edit.
     """
 
     steps: Steps
@@ -106,7 +106,7 @@ class Reason:
 @dataclass(slots=True, eq=False)
 class Subject:
     """An object with violations. number: its index among the objects of the scan; violations:
-    the rules that it violates and that nothing accepts; open: those that stay."""
+    the rules that it violates and that nothing accepts; open: what stays."""
 
     number: int
     given: Resource

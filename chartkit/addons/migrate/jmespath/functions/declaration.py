@@ -19,7 +19,7 @@ Function = Callable[[Names, Sequence[Term]], Term]
 Reader = Callable[[Names, Term], Expr]
 """The expression of an argument; raises `NotConvertible`."""
 FUNCTIONS: Final[dict[str, Function]] = {}
-"""By name, those that have a form in CEL."""
+"""The functions that have a form in CEL, by name."""
 
 
 def declare(function: Function) -> Function:

@@ -52,7 +52,7 @@ _LISTS: Final = (
     *("targetMatchConstraints", "targetMatchConditions", "conditions", "mutations", "generate"),
     *("matchImageReferences", "images"),
 )
-"""Fields of a specification with expressions, besides those that every kind has."""
+"""Fields of a specification with expressions that only some kinds have."""
 _CHAINED: Final = frozenset(("_+_", "_&&_", "_||_"))
 _INDEX: Final = frozenset(("_[_]", "_[?_]", "_?._"))
 _SELECTING: Final = frozenset(
@@ -348,7 +348,7 @@ def _literals(node: Expr) -> Iterator[Json]:
     elif isinstance(node, Call) and (node.function in _INDEX or node.function == "regex.replace"):
         yield from _literals(node.args[0])
     elif isinstance(node, Call) and node.function == "replace":
-        # What a text is replaced by is no value that is asked about.
+        # A replacement is not a value that the policy compares with.
         for part in parts(node)[:2]:
             yield from _literals(part)
     elif isinstance(node, Comprehension):

@@ -222,7 +222,7 @@ def _measured(text: str) -> Iterator[str]:
 
 
 def of_pattern(pattern: Json) -> tuple[list[Json], list[Json]]:
-    """Return the values around a scalar of a pattern that it takes, and those that it refuses."""
+    """Return values around a scalar of a pattern: what it accepts, and what it rejects."""
     holds = compile_scalar(mark_literals([pattern])[0])
     met: list[Json] = []
     missed: list[Json] = []

@@ -1,4 +1,4 @@
-"""Paths in the document of a case, also those of the objects and images that a policy asks for.
+"""Paths in the document of a case, and in the objects and images that a policy looks up.
 
 A document has the objects of a cluster below `cluster` by the resource that URLs name:
 `v1/configmaps`; below `image` it has what a registry answers for every image.

@@ -193,7 +193,7 @@ def _is_wildcard(value: Json) -> bool:
 
 
 def _others_of_alternatives(root: str, paths: Collection[Path]) -> dict[Path, _Merged]:
-    """Return the first alternative that no policy names of places of which they name others."""
+    """Return the first alternative that no policy names, next to alternatives that some name."""
     others: dict[Path, _Merged] = {}
     for path in paths:
         at = normalized(root, path[1:-1]) if path[0] in _OBJECTS else None
@@ -293,7 +293,7 @@ class _Merged:
 
     @property
     def _values(self) -> list[Json]:
-        """The values so far; of those that are not known to meet it the first of each leaf."""
+        """The values so far: those known to meet it, then the others, leaf by leaf in turns."""
         return [*self._met, *in_turns(self._rows)]
 
     def take(self, other: _Merged) -> None:

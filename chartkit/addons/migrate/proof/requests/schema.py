@@ -269,7 +269,7 @@ def _selected(text: str, named: Iterable[GroupVersionKind]) -> Iterator[GroupVer
         if all(test(part) for test, part in zip(tests, kind, strict=True))
     ]
     stable = [kind for kind in own if "beta" not in kind.version and "alpha" not in kind.version]
-    # A selector that names no group means all; those of the most common API stand for them.
+    # A selector without a group means all groups; the most common ones represent them.
     chosen = sorted(stable or own, key=lambda kind: (kind.group not in ("", "apps"), kind))
     if chosen:
         yield from chosen[:4] if has_wildcard(selector.kind) else chosen[:2]

@@ -46,7 +46,12 @@ def accepted_rules(legacy: Resource) -> tuple[Resource, Mapping[int, NotConverti
             try:
                 compile_any(alone)
             except CompileError as fault:
-                refused[index] = _reason(fault)
+                path = fault.location.path if fault.location else ""
+                is_within, message = path.startswith(_ALONE), single_line(fault.message)
+                message = f"{message} ({fault.hint})" if fault.hint else message
+                reason = f"{REFUSED}: {message if is_within else shortened(message, _MOST)}"
+                steps = path.removeprefix(_ALONE).strip("/") if is_within else ""
+                refused[index] = NotConvertible(reason, steps)
         kept = [rule for index, rule in enumerate(rules_of(legacy)) if index not in refused]
         if not refused:
             raise
@@ -113,16 +118,6 @@ class _Pointers:
 
     def excerpt(self, line: int) -> tuple[int, Sequence[str]]:
         return line, ()
-
-
-def _reason(fault: CompileError) -> NotConvertible:
-    """Return why Kyverno refuses the one rule that a policy was tried with."""
-    path = fault.location.path if fault.location else ""
-    is_within, message = path.startswith(_ALONE), single_line(fault.message)
-    if fault.hint:
-        message = f"{message} ({fault.hint})"
-    reason = f"{REFUSED}: {message if is_within else shortened(message, _MOST)}"
-    return NotConvertible(reason, path.removeprefix(_ALONE).strip("/") if is_within else "")
 
 
 def remaining_policy(legacy: Resource, left: Sequence[int]) -> Body | None:

@@ -180,13 +180,21 @@ def _document(policy: Policy, group: Sequence[Made], name: str) -> Body:
     first = group[0]
     kind = str(first.converted.kind)
     metadata = metadata_of(policy.resource, name, policy.namespace)
-    first = group[0]
     converted = first.converted
     spec: Body = {}
     if first.action:
         warns = ["Warn"] if policy.resource.body["spec"].get("emitWarning") else []
         spec["validationActions"] = [*_DENY[first.action], *warns]
-    spec |= _failure(policy, converted.kind) | _evaluation(policy, group)
+    spec |= _failure(policy, converted.kind)
+    evaluation: Body = {} if policy.admission else {"admission": {"enabled": False}}
+    if first.action and not (policy.background and converted.background):
+        evaluation["background"] = {"enabled": False}
+    if converted.kind is CelKind.MUTATING:
+        # Scans report what a MutatingPolicy would change as failures; of rules they report nothing.
+        evaluation["background"] = {"enabled": False}
+    evaluation |= converted.spec.get("evaluation") or {}
+    if evaluation:
+        spec["evaluation"] = evaluation
     controllers = _controllers(policy, first)
     if controllers is not None:
         spec["autogen"] = {"podControllers": {"controllers": controllers}}
@@ -247,20 +255,6 @@ def _failure(policy: Policy, kind: CelKind) -> Body:
     if seconds:
         made["webhookConfiguration"] = {"timeoutSeconds": seconds}
     return made
-
-
-def _evaluation(policy: Policy, group: Sequence[Made]) -> Body:
-    made: Body = {}
-    if not policy.admission:
-        made["admission"] = {"enabled": False}
-    first = group[0]
-    if first.action and not (policy.background and first.converted.background):
-        made["background"] = {"enabled": False}
-    if first.converted.kind is CelKind.MUTATING:
-        # Scans report what a MutatingPolicy would change as failures; of rules they report nothing.
-        made["background"] = {"enabled": False}
-    made |= first.converted.spec.get("evaluation") or {}
-    return {"evaluation": made} if made else {}
 
 
 def _controllers(policy: Policy, made: Made) -> list[str] | None:

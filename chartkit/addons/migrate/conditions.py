@@ -191,7 +191,11 @@ def _held(operator: str, test: Test, key: Term, value: Term) -> Expr:
     if isinstance(value, Choice):
         return value.of_each(lambda element: _held(operator, test, key, element))
     if isinstance(key, Constant) and isinstance(value, Constant):
-        return _of_constants(operator, key.value, value.value)
+        # It says nothing of the request.
+        if not is_json(key.value) or not is_json(value.value):
+            raise NotConvertible("the request as a whole")
+        compare = OPERATORS[operator](mark_literals(value.value))
+        return cel.literal(bool(compare(mark_literals(key.value))))
     if key == _NULL:
         # No operator holds of null.
         return cel.FALSE
@@ -219,14 +223,6 @@ def _as_text(term: Term) -> Term:
             written = cel.call("string", place.settled().value)
             return Value(replace(place, root=written, optional=(), type=TEXT), strict)
     return term
-
-
-def _of_constants(operator: str, key: Json, value: Json) -> Expr:
-    """Report whether a condition holds that says nothing of the request."""
-    if not is_json(key) or not is_json(value):
-        raise NotConvertible("the request as a whole")
-    compare = OPERATORS[operator](mark_literals(value))
-    return cel.literal(bool(compare(mark_literals(key))))
 
 
 def _not_equals(key: Term, value: Term) -> Expr:

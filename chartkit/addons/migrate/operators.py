@@ -66,7 +66,9 @@ def equals(key: Term, value: Term) -> Expr:
             return equals_constant(place, wanted)
         case Value(left), Value(right):
             if {left.type, right.type} in ({TEXT}, {TEXT, UNKNOWN}):
-                return _equal_texts(left.taken_for(TEXT), right.taken_for(TEXT))
+                text, pattern = left.taken_for(TEXT).value, right.taken_for(TEXT)
+                fitting = fits_value if is_name(pattern) else fits_any_value
+                return fitting(text, pattern.value)
             if left.type == right.type == UNKNOWN and left.path and right.path:
                 return cel.equal(left.taken_for(TEXT).value, right.taken_for(TEXT).value)
             if left.type == right.type == QUANTITY:
@@ -93,13 +95,6 @@ def as_size(place: Place) -> Expr:
 
 def _compared_sizes(place: Place, other: Expr) -> Expr:
     return cel.method(as_size(place), "compareTo", other)
-
-
-def _equal_texts(left: Place, right: Place) -> Expr:
-    """Report whether a text fits another, which may have wildcards."""
-    if is_name(right):
-        return fits_value(left.value, right.value)
-    return fits_any_value(left.value, right.value)
 
 
 def natural(wanted: Json) -> str:

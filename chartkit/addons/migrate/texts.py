@@ -107,20 +107,16 @@ def _text(text: str, names: Names, adapt: Callable[[Term], Term] = lambda term: 
     if has_reference(text):
         raise NotConvertible("a reference in a text with variables")
     with about(text):
-        return _resolved(text, names, adapt)
-
-
-def _resolved(text: str, names: Names, adapt: Callable[[Term], Term]) -> Term:
-    while variables := _variables(text):
-        if any(variable.shallow for variable in variables):
-            raise NotConvertible("a variable that is not searched for others")
-        terms = [adapt(query_term(variable.query, names)) for variable in variables]
-        if is_whole(variables, text):
-            return terms[0]
-        text, names = _with_placeholders(text, variables, terms, names)
-    if OPEN in text.replace(ESCAPED, ""):
-        raise NotConvertible("braces that open a variable, and none that close it")
-    return computed(joined(unescape(text), names), TEXT)
+        while variables := _variables(text):
+            if any(variable.shallow for variable in variables):
+                raise NotConvertible("a variable that is not searched for others")
+            terms = [adapt(query_term(variable.query, names)) for variable in variables]
+            if is_whole(variables, text):
+                return terms[0]
+            text, names = _with_placeholders(text, variables, terms, names)
+        if OPEN in text.replace(ESCAPED, ""):
+            raise NotConvertible("braces that open a variable, and none that close it")
+        return computed(joined(unescape(text), names), TEXT)
 
 
 def query_term(

@@ -110,24 +110,19 @@ def find(requests: Requests, start: Resource, seconds: float) -> Found:
         unasked |= others
     if isinstance(ended, Witness):
         return Found(start, ended, unasked=tuple(unasked.values()))
-    return _without(start, ended, tuple(unasked.values()))
+    # The conflicts that explain why nothing was found.
+    wanting = list({id(want.compiled): want.compiled for want in ended.wants}.values())
+    in_the_way = [
+        conflict
+        for conflict in conflicts(together(wanting))
+        if isinstance(conflict, Conflict) and conflict.kind in (start.kind, "Pod")
+    ]
+    return Found(start, None, tuple(in_the_way), ended.left, tuple(unasked.values()))
 
 
 def _asks(policy: RunnablePolicy) -> bool:
     text = json.dumps(policy.policy.resource.body.get("spec"), default=str)
     return policy.looks_around and _ASKING.search(text) is not None
-
-
-def _without(start: Resource, ended: NotDecided, unasked: tuple[RuleResult, ...]) -> Found:
-    """Return the end of a search that found nothing, with the conflicts that explain it."""
-    policies = list({id(want.compiled): want.compiled for want in ended.wants}.values())
-    kinds = (start.kind, "Pod")
-    in_the_way = [
-        conflict
-        for conflict in conflicts(together(policies))
-        if isinstance(conflict, Conflict) and conflict.kind in kinds
-    ]
-    return Found(start, None, tuple(in_the_way), ended.left, unasked)
 
 
 def report(ends: Sequence[Found]) -> CommandReport:

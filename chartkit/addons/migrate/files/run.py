@@ -251,22 +251,6 @@ def _charts(
     return migrate_charts(inventory.charts, cases, target, templates, asked)
 
 
-def _with_exceptions(migrated: Sequence[MigratedObject]) -> list[MigratedObject]:
-    """Return the objects without the new exceptions from policies that stay since they differ."""
-    staying = {policy_key(policy.legacy.resource) for policy in migrated if policy.differs}
-    migrated_objects = []
-    for migrated_object in migrated:
-        resource = migrated_object.legacy.resource
-        named = {
-            policy for policy in staying if is_exception(resource) and excepts(resource, policy)
-        }
-        if named:
-            reason = f"policy {min(named)} stays, since its proof does not hold"
-            migrated_object = MigratedObject(migrated_object.legacy, None, reason)
-        migrated_objects.append(migrated_object)
-    return migrated_objects
-
-
 def without_patches(inventory: Inventory) -> tuple[Inventory, list[LegacyObject]]:
     """Return the inventory without the objects of files that are kustomize patches, and these."""
     patches = patch_files(inventory)
@@ -326,7 +310,15 @@ class Migrator:
                 # The object itself stays here: its identity tells the items of a List apart.
                 migrated.append(replace(migrated_object, legacy=legacy))
                 step()
-        return _with_exceptions(migrated)
+        staying = {policy_key(policy.legacy.resource) for policy in migrated if policy.differs}
+        for at, item in enumerate(migrated):
+            resource = item.legacy.resource
+            named = [key for key in staying if is_exception(resource) and excepts(resource, key)]
+            if named:
+                # No exception is written from a policy that stays.
+                reason = f"policy {min(named)} stays, since its proof does not hold"
+                migrated[at] = MigratedObject(item.legacy, None, reason)
+        return migrated
 
     def __call__(self, legacy: LegacyObject) -> MigratedObject:
         return self.migrated(legacy, self.options.prove)

@@ -276,7 +276,11 @@ def _joined(pieces: Iterable[str]) -> str:
 def _pieces(region: _Region, objects: Sequence[MigratedObject]) -> Iterator[str]:
     """Yield the documents that a legacy document becomes."""
     if region.document.body is not objects[0].legacy.resource.body:
-        yield from _list_pieces(region.document, objects)
+        # The items of a List, and the List with those that stay.
+        for migrated_object in objects:
+            yield from _new(migrated_object)
+        if items := _left_items(region.document, objects):
+            yield annotated(dump_yaml({**region.document.body, "items": items}), _reasons(objects))
         return
     (policy,) = objects
     comments = [comment for comment in comments_in(region.text) if not is_note(comment.text)]
@@ -317,15 +321,6 @@ def _anew(item: MigratedObject) -> Iterator[str]:
     if item.remaining is not None:
         notes = difference_notes(item.counterexamples, "") if item.differs else _reasons([item])
         yield annotated(dump_yaml(item.remaining), notes)
-
-
-def _list_pieces(document: Document, objects: Sequence[MigratedObject]) -> Iterator[str]:
-    """Yield the new documents of a List's legacy items, and the List with the items that stay."""
-    for migrated_object in objects:
-        yield from _new(migrated_object)
-    items = _left_items(document, objects)
-    if items:
-        yield annotated(dump_yaml({**document.body, "items": items}), _reasons(objects))
 
 
 def _reasons(objects: Iterable[MigratedObject]) -> list[str]:

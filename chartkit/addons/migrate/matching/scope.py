@@ -363,7 +363,11 @@ def filter_test(block: ResourceFilter, facts: Facts, *, kinds: bool, operations:
     if block.selector is not None:
         tests.append(_selected(block.selector, facts.entries("labels")))
     if block.namespace_selector is not None:
-        tests.append(_in_labelled_namespace(block.namespace_selector, facts))
+        if facts.has_namespaces:
+            tests.append(cel.not_equal(facts.kind, NAMESPACE))
+        tests.append(cel.filled("namespaceObject != null"))
+        labels = Place(cel.ident("namespaceObject"), ("metadata", "labels"), "{}string")
+        tests.append(_selected(block.namespace_selector, labels))
     if block.subjects:
         tests.append(cel.any_of(map(_is_subject, block.subjects)))
     tests += has_roles(block, facts)
@@ -400,16 +404,6 @@ def _requires(requirement: Requirement, labels: Place) -> Expr:
         return present if requirement.operator == "Exists" else cel.negate(present)
     among = cel.contains(cel.list_of(requirement.values), place.or_value(cel.NULL))
     return among if requirement.operator == "In" else cel.negate(among)
-
-
-def _in_labelled_namespace(selector: LabelSelector, facts: Facts) -> Expr:
-    labels = Place(cel.ident("namespaceObject"), ("metadata", "labels"), "{}string")
-    selected = _selected(selector, labels)
-    is_known = cel.not_equal(cel.ident("namespaceObject"), cel.NULL)
-    tests = [is_known, selected]
-    if facts.has_namespaces:
-        tests.insert(0, cel.not_equal(facts.kind, NAMESPACE))
-    return cel.all_of(tests)
 
 
 def _is_subject(subject: Subject) -> Expr:

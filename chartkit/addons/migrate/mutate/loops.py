@@ -240,19 +240,14 @@ def loop_of(body: Body, names: Names, namespace: str, level: int = 0) -> Loop:
     (generator,) = stream.generators
     is_strict = isinstance(elements, Value) and elements.strict
     index = f"{generator.variable}Index" if level else _INDEX
-    loop = Loop(generator, stream.item, names, index, is_strict, is_whole)
-    return _narrowed(loop, body, namespace, level)
-
-
-def _narrowed(loop: Loop, body: Body, namespace: str, level: int) -> Loop:
-    """Return a loop with the names of its elements, and its preconditions."""
-    element, number = Value(loop.item), Value(Place(cel.ident(loop.index), (), "int"))
+    element, number = Value(stream.item), Value(Place(cel.ident(index), (), "int"))
     named = {"element": element, "elementIndex": number}
     named |= {f"element{level}": element, f"elementIndex{level}": number}
-    names = loop.names.without(loop.generator.variable).without(loop.index).with_others(**named)
+    names = names.without(generator.variable).without(index).with_others(**named)
     names = with_entries(body.get("context"), names, namespace)
     default = _DESCENDING if body.get("patchStrategicMerge") else ""
-    loop = replace(loop, is_descending=body.get("order", default) == _DESCENDING)
+    is_descending = body.get("order", default) == _DESCENDING
+    loop = Loop(generator, stream.item, names, index, is_strict, is_whole, is_descending)
     if body.get("preconditions") is not None:
         loop = loop.where(conditions_hold(body["preconditions"], names))
     present = names.known | present_if(loop.generator.where)

@@ -238,7 +238,12 @@ class StrategicMerge:
         """Return the patch's elements, and behind them the others of the object by their key."""
         keys = at.keys
         if keys == ():
-            return self._with_others(patch, at)
+            # The values of the patch, and behind them the others of the object.
+            values = cel.list_of([constant(element, self.names) for element in patch])
+            variable = loop_variable(at.place, self.names.taken)
+            other = cel.negate(cel.contains(values, cel.ident(variable)))
+            rest = cel.macro(at.place.or_value([]), "filter", variable, other)
+            return cel.compare("+", values, cel.method(rest, "distinct"))
         if keys is None or len(keys) != 1:
             raise NotConvertible(f"the list {at.place.path} is merged by several keys or by values")
         key = keys[0]
@@ -271,14 +276,6 @@ class StrategicMerge:
             other = conjunction(present, other, alone)
         rest = cel.macro(elements, "filter", variable, other)
         return cel.compare("+", made, _by_key(rest, variable, key, inside))
-
-    def _with_others(self, patch: Sequence[Json], at: Field) -> Expr:
-        """Return the values of a patch, and behind them the others of the object."""
-        values = cel.list_of([constant(element, self.names) for element in patch])
-        variable = loop_variable(at.place, self.names.taken)
-        other = cel.negate(cel.contains(values, cel.ident(variable)))
-        rest = cel.macro(at.place.or_value([]), "filter", variable, other)
-        return cel.compare("+", values, cel.method(rest, "distinct"))
 
     def _of_elements(self, patch: Body, at: Field) -> Expr | None:
         """Return the elements of the object that a patch's one element, with anchors, changes."""

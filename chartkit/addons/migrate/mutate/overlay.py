@@ -140,7 +140,15 @@ class _Overlay:
         if not if_absent and isinstance(value, str):
             term = term_of(value, self._names)
             if isinstance(term, Value) and term.place.is_optional and not term.strict:
-                self._put_or_remove(term.place, at, path)
+                # Null removes what is there.
+                if term.place.type != TEXT or not at.takes(""):
+                    reason = f"{at.place.path} is set to a variable that might not be a string"
+                    raise NotConvertible(reason)
+                given, present = term.place.is_present(), at.place.is_present()
+                self._operations.target(path)
+                self._operations.guarded("add", path, given, term.place.settled().value)
+                gone = conjunction(cel.negate(given), present)
+                self._operations.guarded("remove", path, gone)
                 return
         if isinstance(value, dict | list):
             type_name = object_type(at.place.path) if isinstance(value, dict) else ""
@@ -150,15 +158,6 @@ class _Overlay:
             if is_optional:
                 raise NotConvertible(f"{at.place.path} is set to what may be absent")
         self._operations.put(path, new, if_absent=if_absent)
-
-    def _put_or_remove(self, value: Place, at: Field, path: Path) -> None:
-        """Write what a variable gives; null removes what is there."""
-        if value.type != TEXT or not at.takes(""):
-            raise NotConvertible(f"{at.place.path} is set to a variable that might not be a string")
-        given, present = value.is_present(), at.place.is_present()
-        self._operations.target(path)
-        self._operations.guarded("add", path, given, value.settled().value)
-        self._operations.guarded("remove", path, conjunction(cel.negate(given), present))
 
     def _list(self, patch: list[Json], at: Field) -> None:
         """Write the one element of a list of the patch for every element of the object's list."""

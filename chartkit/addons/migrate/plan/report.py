@@ -42,7 +42,13 @@ _UPDATES: Final = (
 
 def _text(plan: Plan) -> Iterator[Block]:
     """Yield each object with its rules, totals, and what blocks."""
-    numbers = _shared_notes(plan)
+    # Notes that several rules have are numbered.
+    counts: Counter[str] = Counter()
+    for planned in plan.objects:
+        for outcome in planned.outcomes:
+            counts.update(dict.fromkeys(planned.notes(outcome), 1))
+    shared = (note for note, count in counts.items() if count > 1)
+    numbers = {note: number for number, note in enumerate(shared, 1)}
     for planned in plan.objects:
         yield from (*_object_lines(plan, planned, numbers), "")
     if numbers:
@@ -62,16 +68,6 @@ def _text(plan: Plan) -> Iterator[Block]:
     for line in plan.unread:
         yield from _wrapped(f"not read: {line}", "")
     yield _sentence(plan)
-
-
-def _shared_notes(plan: Plan) -> Mapping[str, int]:
-    """Return the notes that several rules have, numbered."""
-    counts: Counter[str] = Counter()
-    for planned in plan.objects:
-        for outcome in planned.outcomes:
-            counts.update(dict.fromkeys(planned.notes(outcome), 1))
-    shared = (note for note, count in counts.items() if count > 1)
-    return {note: number for number, note in enumerate(shared, 1)}
 
 
 def _object_lines(plan: Plan, planned: MigratedObject, numbers: Mapping[str, int]) -> Iterator[str]:

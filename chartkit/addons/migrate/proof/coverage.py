@@ -25,7 +25,7 @@ from chartkit.engine.cel_policies.kinds.validating import INDEX
 from chartkit.engine.cel_policies.policy import CelPolicy
 from chartkit.engine.cel_policies.run import CompiledCelPolicy
 from chartkit.engine.cel_policies.scope import Attributes, PolicyScope, Variables
-from chartkit.engine.cluster_policy.policy import Policy, Rule, RuleKind
+from chartkit.engine.cluster_policy.policy import Policy, RuleKind
 from chartkit.engine.kubernetes.kinds import CelKind
 from chartkit.errors import ChartkitError
 from chartkit.model import RuleResult, Status
@@ -220,9 +220,11 @@ class Tally:
             if not isinstance(policy.policy, Policy):
                 continue
             for rule in policy.policy.rules:
-                yield _reached(
-                    LEGACY, f"rule {rule.name}", self._rules.pop(rule.name, {}), _planned(rule)
-                )
+                validates = rule.kind.type is RuleKind.VALIDATE.type
+                skips = ("skip",) if rule.preconditions else ()
+                planned = (*(_VALIDATES if validates else _ACTS), *skips)
+                states: Mapping[str, int] = self._rules.pop(rule.name, {})
+                yield _reached(LEGACY, f"rule {rule.name}", states, planned)
         for name, states in sorted(self._rules.items()):
             yield _reached(LEGACY, f"rule {name}", states, ())
 
@@ -249,12 +251,6 @@ class Tally:
             possible = [one for one in sorted(planned) if tried[one] or (path, one) not in refused]
             if possible:
                 yield _reached(BOTH, path_text(path), tried, possible)
-
-
-def _planned(rule: Rule) -> Sequence[str]:
-    validates = rule.kind.type is RuleKind.VALIDATE.type
-    skips = ("skip",) if rule.preconditions else ()
-    return (*(_VALIDATES if validates else _ACTS), *skips)
 
 
 def _reached(form: str, name: str, states: Mapping[str, int], planned: Sequence[str]) -> Reached:

@@ -117,10 +117,12 @@ class Form:
         if not deletes and statuses <= _QUIET.keys():
             return _QUIET[Status.PASS if Status.PASS in statuses else Status.SKIP]
         validating = [result for result in results if result.type in _VALIDATING]
+        changing = [result for result in results if result.status is Status.PASS]
         acting = [result for result in results if result.type not in _VALIDATING]
         passed = [result for result in acting if result.status is Status.PASS]
         failures = [result for result in validating if result.status in _FAILED]
         errors = [result for result in validating if result.status is Status.ERROR]
+        patched = next((row.patched for row in reversed(changing) if row.patched), None)
         classes = [_RESULTS[result.status] for result in validating]
         admits = not case.is_background
         return Answer(
@@ -131,7 +133,7 @@ class Form:
             errors=tuple(result.message for result in errors),
             denied=admits and any(self._denies(result, request) for result in (*failures, *errors)),
             warned=admits and any(self._warns(result) for result in (*failures, *errors)),
-            patched=_patched(results, request.resource.body),
+            patched=None if patched == request.resource.body else patched,
             targets=_sorted(result.patched_target for result in passed),
             generated=_sorted(
                 body for result in passed for body in (*result.generated, *result.updated)
@@ -184,11 +186,6 @@ def _rules_about_deletion(policies: Iterable[RunnablePolicy]) -> Iterator[str]:
             filters = (match.direct, *match.any, *match.all)
             if any(Operation.DELETE in block.operations for block in filters):
                 yield rule.name
-
-
-def _patched(results: Iterable[RuleResult], before: Body) -> Body | None:
-    patched = [one.patched for one in results if one.patched and one.status is Status.PASS]
-    return patched[-1] if patched and patched[-1] != before else None
 
 
 def _sorted(bodies: Iterable[Body | None]) -> tuple[Body, ...]:

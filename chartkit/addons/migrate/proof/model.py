@@ -200,7 +200,9 @@ def difference(legacy: Answer, new: Answer) -> Aspect | None:
         return Aspect.WARNING
     if legacy.result is not new.result and legacy.result in _QUIET:
         return Aspect.REPORT
-    if not _same_message(legacy.messages, new.messages):
+    messages = set(legacy.messages)
+    is_worded = messages and "" not in messages
+    if is_worded and any(text and text not in messages for text in new.messages):
         return Aspect.MESSAGE
     return None
 
@@ -211,11 +213,6 @@ def _same_result(legacy: Answer, new: Answer) -> bool:
     if legacy.result in _QUIET and new.result in _QUIET:
         return True
     return legacy.also_errs and legacy.result in _TROUBLE and new.result in _TROUBLE
-
-
-def _same_message(legacy: Iterable[str], new: Iterable[str]) -> bool:
-    messages = set(legacy)
-    return not messages or "" in messages or all(not text or text in messages for text in new)
 
 
 def canonical(value: Json) -> str:

@@ -37,7 +37,9 @@ def as_text(migration: Migration) -> str:
         lines += ["", f"Kept as comments at the end of the file: {', '.join(migration.kept)}"]
     if migration.span.last < FIRST_OF_THREE and migration.chart != REPORTER:
         lines += ["", _RELEASE]
-    return "\n".join([*lines, "", _counts(migration)]) + "\n"
+    counts = Counter(step.outcome for step in migration.steps)
+    lines += ["", ", ".join(f"{outcome}: {counts[outcome]}" for outcome in _ORDER)]
+    return "\n".join(lines) + "\n"
 
 
 def as_json(migration: Migration) -> str:
@@ -100,8 +102,3 @@ def braced(targets: Sequence[str]) -> Iterator[str]:
             yield f"{controllers[0]}Controller.{rest}"
         else:
             yield f"{{{','.join(controllers)}}}Controller.{rest}"
-
-
-def _counts(migration: Migration) -> str:
-    counts = Counter(step.outcome for step in migration.steps)
-    return ", ".join(f"{outcome}: {counts[outcome]}" for outcome in _ORDER)

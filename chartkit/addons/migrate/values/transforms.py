@@ -12,7 +12,7 @@ from chartkit.addons.migrate.values.filters import move_filters, spared_namespac
 from chartkit.addons.migrate.values.images import job_image, move_image, move_tag
 from chartkit.documents.reader import read_text
 from chartkit.errors import InputError
-from chartkit.model import Body, Json
+from chartkit.model import Json
 from chartkit.output.yaml_tree import Block, Entry, Leaf, Path, as_block, data_of, unwrap, value_of
 from chartkit.values.moved import CONTROLLERS, Row
 
@@ -58,17 +58,14 @@ def topology_key(context: Context, row: Row) -> None:
         return
 
     def anti_affinity(_value: Leaf | Block, target: Path) -> Leaf | Block:
-        return value_of(_preferred(str(key), _COMPONENTS[target[0]]))
+        values = [_COMPONENTS[target[0]]]
+        expression = {"key": _COMPONENT, "operator": "In", "values": values}
+        labels = {"matchExpressions": [expression]}
+        term = {"topologyKey": str(key), "labelSelector": labels}
+        preferred = [{"weight": 1, "podAffinityTerm": term}]
+        return value_of({"preferredDuringSchedulingIgnoredDuringExecution": preferred})
 
     context.move(row, change=anti_affinity)
-
-
-def _preferred(key: str, component: str) -> Body:
-    expression = {"key": _COMPONENT, "operator": "In", "values": [component]}
-    term = {"topologyKey": key, "labelSelector": {"matchExpressions": [expression]}}
-    return {
-        "preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 1, "podAffinityTerm": term}]
-    }
 
 
 def _for_controller(value: Leaf | Block, target: Path) -> Leaf | Block:

@@ -323,7 +323,10 @@ def _conflict(resource: Resource, core: tuple[Want, ...], budget: _Budget) -> Co
         isinstance(_witness(resource, [other for other in core if other is not want]), Witness)
         for want in core
     )
-    return Conflict(resource.kind, core, is_minimal, _shared(core))
+    # The fields that every rule of the core speaks of.
+    paths = frozenset.intersection(*(_fields_of(_wanted(want)) for want in core))
+    fields = sorted(".".join(filter(None, path)) for path in paths)
+    return Conflict(resource.kind, core, is_minimal, tuple(fields))
 
 
 def _witness(resource: Resource, wants: Sequence[Want]) -> object:
@@ -358,12 +361,6 @@ def _connected(wants: Sequence[Want], fields: Mapping[int, Fields]) -> list[list
                     parents[top(above)] = top(first)
     groups = gathered((top(next(iter(fields[id(want)]))), want) for want in wants)
     return [near for near in groups.values() if len(near) > 1]
-
-
-def _shared(core: Sequence[Want]) -> tuple[str, ...]:
-    """Return the fields that every rule of a core speaks of."""
-    fields = [_fields_of(_wanted(want)) for want in core]
-    return tuple(sorted(".".join(filter(None, path)) for path in frozenset.intersection(*fields)))
 
 
 def _fields_of(formula: Formula) -> Fields:

@@ -428,15 +428,11 @@ def _lines(subjects: Sequence[Subject], is_decision: bool) -> Iterator[str]:
     for text, rows in kinds.items():
         if len(rows) > _MOST_ALONE:
             yield f"  {text}:"
-            yield from _by_file(rows)
+            files = gathered((location.file, name) for name, _, location in rows)
+            for file, names in files.items():
+                objects = counted(len(set(names)), "object")
+                yield f"    {shown(file)}: {counted(len(names), 'violation')} of {objects}"
             continue
         for name, of_rule, location in rows:
             yield f"  {name} {of_rule}: {text}"
             yield f"    {location}"
-
-
-def _by_file(rows: Sequence[tuple[str, str, Location]]) -> Iterator[str]:
-    files = gathered((location.file, name) for name, _, location in rows)
-    for file, names in files.items():
-        objects = counted(len(set(names)), "object")
-        yield f"    {shown(file)}: {counted(len(names), 'violation')} of {objects}"

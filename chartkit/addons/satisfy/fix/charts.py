@@ -98,24 +98,20 @@ class ChartEdits:
                 first = units.setdefault(_key(unit), unit)
                 if first is not unit:
                     units[_key(unit)] = replace(first, users=(*first.users, *unit.users))
-        self._take([*units.values()])
-        return Batch(subjects, self._texts, self._made)
-
-    def _take(self, units: Sequence[_Unit]) -> None:
-        """Find the edits of values that can be made together; leave the others open."""
-        units = _in_use(units)
-        while units:
-            kept = most_of(units, self._works)
-            for unit in units:
+        # Those that cannot be made together with others stay open.
+        left = _in_use([*units.values()])
+        while left:
+            kept = most_of(left, self._works)
+            for unit in left:
                 if unit not in kept:
                     for subject, edit in unit.users:
                         subject.settle({edit.steps: self._reason(unit, subject, edit)})
-            left = _in_use(kept)
-            if len(left) == len(units):
+            before, left = left, _in_use(kept)
+            if len(left) == len(before):
                 break
-            units = left
-        if not units or not self._works(units):
+        if not left or not self._works(left):
             self._texts, self._made = [], {}
+        return Batch(subjects, self._texts, self._made)
 
     def _works(self, units: Sequence[_Unit]) -> bool:
         """Report whether edits can be made together: the files can be edited, every field gets its

@@ -170,7 +170,13 @@ class _Search:
                 return outcome
             reasons.append(outcome)
         if undecided := [way for way in ways if way not in certain]:
-            return self._decision(undecided[0], result)
+            changes = undecided[0]
+            open_changes = [change for change in changes if not change.certain] or changes
+            texts = (f"{pointer_text(change.pointer)}: {change.wants}" for change in open_changes)
+            first = open_changes[0].pointer
+            below = (pointer for pointer in result.fields if pointer.startswith(first))
+            place = self._place(next(below, first))
+            return Reason("; ".join(dict.fromkeys(texts)), place, is_decision=True)
         return next(iter(reasons), self._reason(result, "no change of a field is known to end it"))
 
     def _tried(
@@ -238,14 +244,6 @@ class _Search:
 
     def _edited(self, edits: _Edits) -> Resource:
         return edited(self.subject.given, edits)
-
-    def _decision(self, changes: Repair, result: RuleResult) -> Reason:
-        open_changes = [change for change in changes if not change.certain] or changes
-        texts = (f"{pointer_text(change.pointer)}: {change.wants}" for change in open_changes)
-        first = open_changes[0].pointer
-        below = (pointer for pointer in result.fields if pointer.startswith(first))
-        place = self._place(next(below, first))
-        return Reason("; ".join(dict.fromkeys(texts)), place, is_decision=True)
 
     def _reason(self, result: RuleResult, text: str) -> Reason:
         return Reason(text, self._place(next(iter(result.fields), "")))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TypeGuard
 
 from chartkit.addons.migrate.conversion import NotConvertible
 from chartkit.addons.migrate.expressions import build as cel
@@ -34,7 +33,7 @@ from chartkit.addons.migrate.operators import (
     whole_number,
 )
 from chartkit.engine.cel.syntax import Expr
-from chartkit.engine.cel.syntax.tree import Call, ListLiteral, Literal
+from chartkit.engine.cel.syntax.tree import ListLiteral, Literal
 from chartkit.engine.cluster_policy.conditions.operators import sprint
 from chartkit.engine.scalars.wildcard import compile_wildcard, has_wildcard
 from chartkit.model import Json
@@ -126,7 +125,7 @@ def _text(place: Place) -> Expr:
 
 def _written(list_: Place, elements: Sequence[Expr]) -> Callable[[Place], Expr]:
     """Return the test whether a value is among constants, and values that are computed."""
-    bare = [element.args[0] if _is_dyn(element) else element for element in elements]
+    bare = [cel.undyned(element) for element in elements]
     constants = [element.value for element in bare if isinstance(element, Literal)]
     plain = all(isinstance(constant, str) and not has_wildcard(constant) for constant in constants)
     others = [
@@ -143,10 +142,6 @@ def _written(list_: Place, elements: Sequence[Expr]) -> Callable[[Place], Expr]:
         return disjunction(_among(constants)(place) if constants else cel.FALSE, *tests)
 
     return test
-
-
-def _is_dyn(expr: Expr) -> TypeGuard[Call]:
-    return isinstance(expr, Call) and expr.function == "dyn" and len(expr.args) == 1
 
 
 def _constant_in(value: Term) -> Callable[[Json], Expr]:

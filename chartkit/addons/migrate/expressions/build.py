@@ -339,6 +339,14 @@ def concat(*parts: Operand) -> Expr:
     return joined
 
 
+def undyned(expr: Expr) -> Expr:
+    """Return an expression without the `dyn` that lists of several types need."""
+    match expr:
+        case tree.Call("dyn", None, (inner,)):
+            return inner
+    return expr
+
+
 def _is_text(expr: Expr) -> bool:
     return isinstance(expr, tree.Literal) and isinstance(expr.value, str)
 

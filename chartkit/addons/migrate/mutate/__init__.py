@@ -67,7 +67,9 @@ def _converted(rule: Rule, namespace: str) -> ConvertedRule:
     anchors = [condition for listed in several for condition in listed]
     if anchors and (len(several) > 1 or len(body.get("foreach") or ()) > 1):
         raise NotConvertible("anchors in one of several patches", "mutate/foreach")
-    conditions += _named(anchors)
+    numbers = range(1, len(anchors) + 1)
+    names = ["anchors"] if len(anchors) == 1 else [f"anchor-{number}" for number in numbers]
+    conditions += map(Condition, names, anchors)
     spec: Body = {"mutations": [mutation.body for mutation in mutations]}
     if any(mutation.replaces for mutation in mutations):
         spec = {"evaluation": {"useServerSideApply": True}, **spec}
@@ -97,12 +99,6 @@ def mutations_of(
     if body.get("foreach"):
         return loop_mutations(body["foreach"], scope, names, namespace)
     raise NotConvertible("a mutate rule that says nothing", "mutate")
-
-
-def _named(anchors: Sequence[Expr]) -> list[Condition]:
-    if len(anchors) == 1:
-        return [Condition("anchors", anchors[0])]
-    return [Condition(f"anchor-{number}", anchor) for number, anchor in enumerate(anchors, 1)]
 
 
 def is_extended_alike(rule: ConvertedRule) -> bool:

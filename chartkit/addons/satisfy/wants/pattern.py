@@ -90,7 +90,10 @@ class _Reader:
             return _Read(all_of(*applies), all_of(*wants))
         if isinstance(pattern, list):
             return _Read(TRUE, self._list(pattern, place, written))
-        return _Read(TRUE, self._leaf(pattern, place, written))
+        if isinstance(pattern, str) and (has_variable(pattern) or has_reference(pattern)):
+            return _Read(TRUE, Unknown(pattern))
+        tests = (self._atom(place, test, written) for test in scalar_tests(pattern))
+        return _Read(TRUE, any_of(*tests))
 
     def _atom(self, place: Place, test: Test, written: tuple[str | int, ...]) -> Atom:
         source = self._source
@@ -135,11 +138,6 @@ class _Reader:
         variable = fresh()
         read = self.part(pattern[0], Place(variable), (*written, 0))
         return all_of(listed, every(variable, place, any_of(opposite(read.applies), read.wants)))
-
-    def _leaf(self, pattern: Json, place: Place, written: tuple[str | int, ...]) -> Formula:
-        if isinstance(pattern, str) and (has_variable(pattern) or has_reference(pattern)):
-            return Unknown(pattern)
-        return any_of(*(self._atom(place, test, written) for test in scalar_tests(pattern)))
 
 
 def scalar_tests(pattern: Json) -> Iterator[Test]:

@@ -42,7 +42,7 @@ from chartkit.addons.migrate.jmespath.functions.declaration import (
 from chartkit.addons.migrate.jmespath.lists import NORMALIZED, part_of
 from chartkit.addons.migrate.jmespath.terms import Constant, Names, Stream, Term, Value, computed
 from chartkit.engine.cel.syntax import Expr
-from chartkit.engine.cel.syntax.tree import Call, ListLiteral
+from chartkit.engine.cel.syntax.tree import ListLiteral
 from chartkit.engine.scalars.semver_range import SemverError, parse_range, read_range
 from chartkit.go.regexp import RegexError, compile_regex, quote_meta
 
@@ -83,21 +83,15 @@ def join(_names: Names, args: Sequence[Term]) -> Term:
     separator, parts = args
     match parts:
         case Value(Place(ListLiteral(elements))) if elements:
-            glued = [part for element in elements for part in (text(separator), _undyned(element))]
+            glued = [
+                part for element in elements for part in (text(separator), cel.undyned(element))
+            ]
             return computed(cel.concat(*glued[1:]), TEXT)
         case Stream() if parts.item.type == TEXT:
             return computed(cel.method(parts.required().list(), "join", text(separator)), TEXT)
         case Value(place) if place.type == "[]string":
             return computed(cel.method(there(parts).value, "join", text(separator)), TEXT)
     raise NotConvertible("join of values that might not be strings")
-
-
-def _undyned(expr: Expr) -> Expr:
-    """Return an expression without the `dyn` that lists of several types need."""
-    match expr:
-        case Call("dyn", None, (inner,)):
-            return inner
-    return expr
 
 
 @declare

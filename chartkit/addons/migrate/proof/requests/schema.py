@@ -315,13 +315,12 @@ def _kinds(group: str, versions: Iterable[str], resource: str) -> Iterator[Group
 
 def guessed_kind(group: str, version: str, resource: str) -> GroupVersionKind:
     """Return the kind that a custom resource of a plural name has most likely."""
-    return GroupVersionKind(group, version, _singular(resource).capitalize())
-
-
-def _singular(resource: str) -> str:
     if resource.endswith("ies"):
-        return f"{resource[:-3]}y"
-    return resource[:-2] if resource.endswith(("ses", "xes")) else resource.removesuffix("s")
+        singular = f"{resource[:-3]}y"
+    else:
+        ending = "es" if resource.endswith(("ses", "xes")) else "s"
+        singular = resource.removesuffix(ending)
+    return GroupVersionKind(group, version, singular.capitalize())
 
 
 def least_object(kind: GroupVersionKind) -> Body:

@@ -11,6 +11,7 @@ from chartkit.charts.engine import chart as engine_chart
 from chartkit.charts.plan import ChartPlan
 from chartkit.helm.render import RenderedChart, render_chart
 from chartkit.model import Body, Json
+from tests.files import write_files
 
 KUBE_VERSION = "v1.35.0"
 CRD = "CustomResourceDefinition"
@@ -30,11 +31,7 @@ def folder() -> Path:
     parent = TemporaryDirectory()
     atexit.register(parent.cleanup)
     chart = Path(parent.name) / plan().name
-    for name, text in {**plan().files, **plan().values}.items():
-        file = chart / name
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(text, "utf-8")
-    return chart
+    return write_files(chart, {**plan().files, **plan().values})
 
 
 def render(values: Mapping[str, Any] | None = None) -> RenderedChart:

@@ -10,6 +10,7 @@ from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
 
+from tests.files import write_files
 from tests.loopback import LoopbackServer
 
 _INFO = "/info/refs"
@@ -92,9 +93,7 @@ def _git(arguments: list[str], given: bytes) -> bytes:
 def repository(folder: Path, files: dict[str, str]) -> str:
     """Make a repository with one more commit, and return that."""
     folder.mkdir(parents=True, exist_ok=True)
-    for name, text in files.items():
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_text(text, "utf-8")
+    write_files(folder, files)
     who = ("-c", "user.name=a", "-c", "user.email=a@b", "-c", "commit.gpgsign=false")
     for arguments in (("init", "-q", "-b", "main"), ("add", "-A"), (*who, "commit", "-qm", "one")):
         subprocess.run(["git", *arguments], cwd=folder, check=True, capture_output=True)

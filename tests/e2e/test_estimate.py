@@ -8,6 +8,7 @@ import pytest
 
 from tests.e2e.command import chartkit
 from tests.e2e.transcript import DOCS, check_page
+from tests.files import write_files
 
 _PAGE = "how-to/estimate.md"
 POLICY = """\
@@ -55,9 +56,7 @@ def test_a_recording_is_counted_without_the_cluster(tmp_path: Path) -> None:
     from tools.fuzz_scenarios import RECORDING
 
     (tmp_path / "p.yaml").write_text(POLICY)
-    for name, text in RECORDING.items():
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).write_text(text)
+    write_files(tmp_path, RECORDING)
     done = chartkit(tmp_path, "estimate", "rec", "-p", "p.yaml", "-o", "json")
     body = json.loads(done.out)
     assert done.code in (0, 1), done.err

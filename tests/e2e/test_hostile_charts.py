@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.command import PROGRAM, chartkit, started
+from tests.files import write_files
 
 _FOREVER = "a: {{ range until 1000000 }}{{ range until 1000000 }}{{ end }}{{ end }}\n"
 _SECOND = 1.0
@@ -24,11 +25,7 @@ _POD = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n"
 def write(tmp_path: Path) -> Callable[[dict[str, str]], Path]:
     def made(files: dict[str, str]) -> Path:
         given = {"Chart.yaml": "apiVersion: v2\nname: c\nversion: 1.0.0\n", "values.yaml": "a: 1\n"}
-        for name, text in (given | files).items():
-            file = tmp_path / "c" / name
-            file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_text(text)
-        return tmp_path / "c"
+        return write_files(tmp_path / "c", given | files)
 
     return made
 

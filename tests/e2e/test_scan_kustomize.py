@@ -9,6 +9,7 @@ import pytest
 
 from tests.data import beside
 from tests.e2e.command import Done, chartkit
+from tests.files import write_files
 
 _TEXTS = beside(__file__)
 POLICY = _TEXTS["policy"]
@@ -27,10 +28,7 @@ pytestmark = pytest.mark.usefixtures("kustomize")
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    for name, text in FILES.items():
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).write_text(text, "utf-8")
-    return tmp_path
+    return write_files(tmp_path, FILES)
 
 
 def _scan(folder: Path, *arguments: str) -> Done:

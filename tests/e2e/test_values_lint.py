@@ -8,6 +8,7 @@ import pytest
 from tests.data import beside
 from tests.e2e.command import chartkit
 from tests.e2e.transcript import check_page
+from tests.files import write_files
 
 _TEXTS = beside(__file__)
 
@@ -192,10 +193,7 @@ FILES = {
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     (tmp_path / ".git").mkdir()
-    for name, text in FILES.items():
-        file = tmp_path / "deploy" / name
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(text, "utf-8")
+    write_files(tmp_path / "deploy", FILES)
     return tmp_path
 
 

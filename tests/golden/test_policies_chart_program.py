@@ -9,6 +9,7 @@ from chartkit.charts.policies.chart import plan
 from chartkit.documents.reader import read_text, resources
 from chartkit.project.project import read_project
 from tests.data import from_table
+from tests.files import write_files
 
 _FOLDER = Path(__file__).parent / "policies_chart"
 _VERSIONS = {
@@ -23,10 +24,7 @@ _VERSIONS = {
 def chart(tmp_path_factory: pytest.TempPathFactory) -> Path:
     planned = plan(read_project(_FOLDER))
     folder = tmp_path_factory.mktemp("charts") / planned.name
-    for name, text in {**planned.files, **planned.values}.items():
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_text(text, "utf-8")
-    return folder
+    return write_files(folder, {**planned.files, **planned.values})
 
 
 def _helm(program: str, *arguments: str | Path) -> subprocess.CompletedProcess[str]:

@@ -22,6 +22,7 @@ from chartkit.addons.mcp.tools import tools
 from chartkit.helm.sandbox.confine import Exit
 from tests.addons.mcp.session import COMMAND, Reply, ask, check, talk
 from tests.data import beside
+from tests.files import write_files
 
 _TEXTS = beside(__file__)
 
@@ -64,10 +65,7 @@ NAMES = [f"pod-{number}" for number in range(8)]
 @pytest.fixture(scope="module")
 def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("session") / "root"
-    for name, text in FILES.items():
-        file = root / name
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(text)
+    write_files(root, FILES)
     secret = root.parent / "secret.yaml"
     secret.write_text(POD.replace("web", "secret"))
     (root / "linked" / "link.yaml").symlink_to(secret)

@@ -15,9 +15,7 @@ from chartkit.errors import CompileError
 from chartkit.model import Body, Location, Resource, mapping_at
 from tests.addons.migrate.files.migrations import migrated
 from tests.command_reports import in_format
-from tests.data import tables
-
-_TABLES = tables(__file__)
+from tests.data import from_table
 
 _MEMORY = Location("policy.yaml", path="")
 
@@ -73,10 +71,7 @@ def test_of_rules_that_share_a_policy_the_bad_one_is_left() -> None:
     assert len(new["spec"]["validations"]) == 2
 
 
-@pytest.mark.parametrize(
-    ("rule", "path", "reason"),
-    _TABLES["test_a_reason_names_its_query_and_place"],
-)
+@from_table("rule", "path", "reason")
 def test_a_reason_names_its_query_and_place(rule: Body, path: str, reason: str) -> None:
     plain = {"key": "a", "operator": "AnyIn", "value": ["a"]}
     for body in mapping_at(rule, "deny", "conditions").get("any", ()):

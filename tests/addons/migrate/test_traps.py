@@ -16,9 +16,7 @@ from chartkit.addons.migrate.files.run import proof_options
 from chartkit.addons.migrate.proof import prove
 from chartkit.model import Body, Location, Resource
 from tests.addons.migrate.conversions import converted, policy
-from tests.data import tables
-
-_TABLES = tables(__file__)
+from tests.data import from_table
 
 _PAGE: Final = Path(__file__).parents[3] / "docs/reference/migrate-policies.md"
 _LABEL: Final = "mutate: {patchStrategicMerge: {metadata: {labels: {+(team): shared}}}}"
@@ -84,10 +82,7 @@ _PATTERN: Final = "validate: {message: m, pattern: {data: {a: '?*'}}}"
 _IN_NAMESPACE: Final = "validationFailureActionOverrides"
 
 
-@pytest.mark.parametrize(
-    ("spec", "expected"),
-    _TABLES["test_settings_of_policies_are_kept"],
-)
+@from_table("spec", "expected")
 def test_settings_of_policies_are_kept(spec: Body, expected: Body) -> None:
     # The fields that kyverno/kyverno#16506 lists.
     (document,) = convert(_legacy(_PATTERN, "ConfigMap", {"background": True, **spec})).documents

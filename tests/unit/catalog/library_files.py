@@ -14,6 +14,7 @@ from chartkit.network.downloads.lockfile import (
     lock_text,
 )
 from tests.data import beside
+from tests.files import write_files
 
 _TEXTS = beside(__file__)
 POLICY = _TEXTS["policy"]
@@ -45,14 +46,6 @@ def write_lock(root: Path) -> None:
     }
     origin = Origin(SourceKind.FOLDER, "elsewhere", "", digest_of_all(files))
     (root / LOCK_FILE).write_text(lock_text(Lock(origin, files)))
-
-
-def write_files(folder: Path, files: Mapping[str, bytes]) -> Path:
-    """Files by path; gives the folder."""
-    for name, content in files.items():
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_bytes(content)
-    return folder
 
 
 def git(folder: Path, *arguments: str) -> str:

@@ -15,7 +15,8 @@ from chartkit.errors import InputError
 from chartkit.network.downloads.lockfile import LOCK_FILE, SourceKind, read_lock, verify
 from chartkit.output import atomic_folder
 from tests.e2e.command import snapshot
-from tests.unit.catalog.library_files import git, write_checkout, write_files
+from tests.files import write_files
+from tests.unit.catalog.library_files import git, write_checkout
 from tests.unit.network.downloads.archive_files import (
     FILES,
     special,

@@ -5,6 +5,7 @@ import pytest
 
 from chartkit.helm import backend as choice
 from chartkit.helm import backend as helm
+from tests.files import write_files
 
 BACKENDS = ("library", "helm_program", "helm3_program")
 Write = Callable[..., Path]
@@ -41,10 +42,6 @@ def chart(tmp_path: Path) -> Write:
             "values.yaml": "a: 1\n",
             "templates/pod.yaml": pod,
         }
-        for name, content in (given | (files or {})).items():
-            file = root / name
-            file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_bytes(content.encode() if isinstance(content, str) else content)
-        return root
+        return write_files(root, given | (files or {}))
 
     return write

@@ -13,6 +13,7 @@ from chartkit.helm import kept
 from chartkit.helm.kept import KeptResults
 from chartkit.helm.model import DryRun, Finding, Target, Texts
 from chartkit.model import Body
+from tests.files import write_files
 
 TARGET = Target("app", "default", "v1.34.0", ("a/v1",))
 FILES = {
@@ -67,10 +68,7 @@ def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def copy(folder: Path, **more: str) -> Path:
     """Return a copy of the chart, each in a folder of its own."""
     chart = folder / str(len(list(folder.iterdir()))) / "app"
-    for name, text in {**FILES, **more}.items():
-        (chart / name).parent.mkdir(parents=True, exist_ok=True)
-        (chart / name).write_text(text)
-    return chart
+    return write_files(chart, {**FILES, **more})
 
 
 def ask(

@@ -11,6 +11,7 @@ from chartkit.helm.backend import VARIABLE
 from chartkit.helm.chart_values import merge
 from chartkit.helm.render import admit, dry_run, lint_chart, render_chart
 from chartkit.model import Severity
+from tests.files import write_files
 
 CHART = {
     "Chart.yaml": ('apiVersion: v2\nname: demo\nversion: 0.1.0\nkubeVersion: ">=1.25-0 <1.35-0"\n'),
@@ -68,11 +69,7 @@ def helm_kind(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -
 
 def chart(folder: Path, **files: str) -> Path:
     root = folder / "demo"
-    for name, text in (CHART | files).items():
-        file = root / name
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(text)
-    return root
+    return write_files(root, CHART | files)
 
 
 def values(folder: Path, text: str) -> Path:

@@ -8,6 +8,7 @@ from chartkit.helm.render import render_chart
 from chartkit.helm.template_lines import template_lines
 from chartkit.model import Location, Resource
 from tests.data import beside, from_table
+from tests.files import write_files
 
 _TEXTS = beside(__file__)
 DEPLOYMENT = _TEXTS["deployment"]
@@ -40,9 +41,7 @@ def objects(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Resource]:
         ),
     }
     files["values.yaml"] += "db:\n  port: 80\n"
-    for name, text in files.items():
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_text(text)
+    write_files(folder, files)
     rendered = render_chart(folder, [folder / "over.yaml"], shown=Path("app"))
     return {f"{each.kind}/{each.name}": each for each in rendered.resources}
 

@@ -17,6 +17,7 @@ from chartkit.project.project import read_project
 from chartkit.render import cache
 from chartkit.render.cache import inputs_digest, workload_files
 from tests.data import beside
+from tests.files import write_files
 
 _TEXTS = beside(__file__)
 PROJECT = _TEXTS["project"]
@@ -49,10 +50,7 @@ FILES = {
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    for name, text in FILES.items():
-        file = tmp_path / name
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(text)
+    write_files(tmp_path, FILES)
     monkeypatch.setenv("CHARTKIT_HELM", "library")
     monkeypatch.chdir(tmp_path)
     return tmp_path

@@ -7,9 +7,7 @@ import pytest
 from chartkit.engine.kubernetes.field_faults import field_faults, type_faults
 from chartkit.model import Body, Resource, RuleResult, RuleType, Status
 from chartkit.scan.run import with_refusals
-from tests.data import from_table, tables
-
-_TABLES = tables(__file__)
+from tests.data import from_table
 
 
 def _pod(**spec: Any) -> Body:
@@ -21,10 +19,7 @@ def _mutated(body: Body | None, **made: Any) -> RuleResult:
     return RuleResult("p", "r", RuleType.MUTATION, Status.PASS, "m", patched=body, **made)
 
 
-@pytest.mark.parametrize(
-    ("spec", "faults"),
-    _TABLES["test_types_of_a_kind"],
-)
+@from_table("spec", "faults")
 def test_types_of_a_kind(spec: Body, faults: list[str]) -> None:
     assert list(type_faults(_pod(**spec))) == faults
 

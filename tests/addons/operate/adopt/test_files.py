@@ -20,6 +20,7 @@ from tests.addons.operate.adopt.conftest import (
     Team,
 )
 from tests.data import beside
+from tests.files import write_files
 
 _TEXTS = beside(__file__)
 
@@ -520,10 +521,7 @@ def test_a_chart_of_the_name_of_kyvernos_that_depends_on_it_is_adopted(team: Tea
     own = "apiVersion: v2\nname: kyverno\nversion: 3.7.2\n"
     files = {"Chart.yaml": chart, "charts/kyverno/Chart.yaml": own, "templates/p.yaml": POLICY}
     files["values.yaml"] = "kyverno: {config: {preserve: true}}\n"
-    for name, text in files.items():
-        file = team.folder / "legacy" / name
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(text)
+    write_files(team.folder / "legacy", files)
     _, body = team.adopt("legacy", *VERSIONS)
     taken = {subject for subject, _ in team.rows(body, "taken")}
     assert {"ClusterPolicy require-team", "engine values"} <= taken

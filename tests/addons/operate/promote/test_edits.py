@@ -15,9 +15,7 @@ from chartkit.documents.reader import parse_yaml, read_file
 from chartkit.errors import InputError
 from chartkit.model import Body
 from tests.addons.operate.promote.conftest import PROJECT, Shop
-from tests.data import tables
-
-_TABLES = tables(__file__)
+from tests.data import from_table
 
 _PRD = ("environments", "prd")
 
@@ -106,10 +104,7 @@ def test_a_promoted_policy_enforces_in_the_charts(shop: Shop) -> None:
     assert (code, "enforces already" in out) == (0, True)
 
 
-@pytest.mark.parametrize(
-    ("settings", "namespaces", "after"),
-    _TABLES["test_actions_after_a_promotion"],
-)
+@from_table("settings", "namespaces", "after")
 def test_actions_after_a_promotion(
     settings: dict[str, object], namespaces: list[str], after: dict[str, object]
 ) -> None:

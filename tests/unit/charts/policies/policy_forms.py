@@ -11,6 +11,7 @@ from chartkit.charts.policies.chart import plan
 from chartkit.helm.render import render_chart
 from chartkit.model import Body
 from tests.data import beside
+from tests.files import write_files
 from tests.unit.project.project_files import write_policy, write_profile, write_project
 
 _TEXTS = beside(__file__)
@@ -48,10 +49,7 @@ def chart_folder() -> Path:
     """The chart in a folder, written once: rendering a plan writes it anew each time."""
     planned = chart()
     folder = Path(_FOLDER.name) / planned.name
-    for name, text in {**planned.files, **planned.values}.items():
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_text(text, "utf-8")
-    return folder
+    return write_files(folder, {**planned.files, **planned.values})
 
 
 def render(

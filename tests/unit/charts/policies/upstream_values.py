@@ -12,6 +12,7 @@ from typing import Any
 from chartkit.charts.policies.chart import plan_for_profile
 from chartkit.helm.render import render_chart
 from chartkit.model import Body
+from tests.files import write_files
 
 HOST_PATH = "disallow-host-path"
 GROUPS = "require-non-root-groups"
@@ -29,10 +30,7 @@ def chart() -> Path:
     """The chart of pss-restricted, written once."""
     plan = plan_for_profile("pss-restricted", {})
     folder = Path(_FOLDER.name) / plan.name
-    for name, text in {**plan.files, **plan.values}.items():
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_text(text, "utf-8")
-    return folder
+    return write_files(folder, {**plan.files, **plan.values})
 
 
 def render(

@@ -11,6 +11,7 @@ from chartkit.charts.upstream.vendored import VendoredNow, read_vendored, vendor
 from chartkit.errors import InputError
 from chartkit.network.downloads.lockfile import LOCK_FILE, Limits, SourceKind, digest, read_lock
 from tests.e2e.command import snapshot
+from tests.files import write_files
 from tests.hasty import first, hasty
 from tests.unit.charts.upstream.vendored_files import (
     chart,
@@ -57,13 +58,6 @@ def _refused(
     assert "\n" not in str(caught.value)
     assert snapshot(project) == before
     return caught.value
-
-
-def _write(folder: Path, files: dict[str, bytes]) -> Path:
-    for name, content in files.items():
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_bytes(content)
-    return folder
 
 
 def _is_whole(project: Path, files: dict[str, bytes]) -> None:
@@ -120,7 +114,7 @@ def test_takes_archives_and_folders(tmp_path: Path, packed: bool) -> None:
     done = _take(tmp_path / "project", str(archive))
     assert done.lock.origin.kind is SourceKind.ARCHIVE
     _is_whole(tmp_path / "project", files)
-    folder = _write(tmp_path / "source", files)
+    folder = write_files(tmp_path / "source", files)
     assert not _take(tmp_path / "project", str(folder)).changed
     assert "charts/extra/templates/config.yaml" in done.chart.files
 
@@ -152,18 +146,18 @@ def test_a_version_that_has_changed_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_version_that_has_changed_in_a_folder_is_refused(tmp_path: Path) -> None:
-    source = _write(tmp_path / "source", chart())
+    source = write_files(tmp_path / "source", chart())
     _take(tmp_path, str(source))
     (source / "README.md").write_text("other")
     assert _refused(tmp_path, str(source)).message.endswith("has changed since it was vendored")
 
 
 def test_what_was_changed_by_hand_is_put_back_or_kept(tmp_path: Path) -> None:
-    source = _write(tmp_path / "source", chart())
+    source = write_files(tmp_path / "source", chart())
     _take(tmp_path, str(source))
     readme = tmp_path / "vendor/charts/kyverno/README.md"
     readme.write_text("mine")
-    newer = _write(tmp_path / "newer", chart(version="3.9.1"))
+    newer = write_files(tmp_path / "newer", chart(version="3.9.1"))
     assert _refused(tmp_path, str(newer), "3.9.1").location is not None
     assert _take(tmp_path, str(source)).changed
     _is_whole(tmp_path, chart())
@@ -240,7 +234,7 @@ def _lacking(files: dict[str, bytes]) -> dict[str, bytes]:
 
 
 def test_a_subchart_that_is_missing_is_refused(tmp_path: Path) -> None:
-    source = _write(tmp_path / "source", _lacking(with_subchart(chart(), False)))
+    source = write_files(tmp_path / "source", _lacking(with_subchart(chart(), False)))
     error = _refused(tmp_path, str(source))
     assert error.message == "the subchart 'extra' is not in charts/"
     assert "helm dependency build" in str(error.hint)
@@ -338,7 +332,7 @@ def _unknown(folder: Path) -> None:
 def test_a_folder_that_is_not_as_it_was_vendored(
     tmp_path: Path, change: Callable[[Path], None], message: str
 ) -> None:
-    _take(tmp_path, str(_write(tmp_path / "source", chart())))
+    _take(tmp_path, str(write_files(tmp_path / "source", chart())))
     change(tmp_path / "vendor/charts/kyverno")
     with pytest.raises(InputError, match=message):
         read_vendored(tmp_path)

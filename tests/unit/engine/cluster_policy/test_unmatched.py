@@ -30,10 +30,7 @@ def test_kinds_in_groups_and_versions_without_them(kind: str, said: str) -> None
     assert all(each.endswith(": the rule matches none") for each in found)
 
 
-@pytest.mark.parametrize(
-    ("selector", "said"),
-    _TABLES["test_selectors_that_no_labels_fit"],
-)
+@from_table("selector", "said")
 def test_selectors_that_no_labels_fit(selector: Body, said: str) -> None:
     found = _said(namespaceSelector=selector)
     assert [said in each for each in found] == ([True] if said else [])

@@ -4,6 +4,7 @@ from pathlib import Path
 import pytest
 
 from chartkit.helm.kustomize.kustomization import Tree
+from tests.files import write_files
 
 Write = Callable[[dict[str, str]], Tree]
 
@@ -27,9 +28,7 @@ def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Write:
     monkeypatch.chdir(folder)
 
     def write(files: dict[str, str]) -> Tree:
-        for name, text in files.items():
-            (folder / name).parent.mkdir(parents=True, exist_ok=True)
-            (folder / name).write_text(text, "utf-8")
+        write_files(folder, files)
         found = sorted(each for each in Path().rglob("*") if each.is_file())
         return Tree.of(Path(), found)
 

@@ -16,6 +16,7 @@ from chartkit.model import Body, Json, mapping_at
 from chartkit.render.gitops.checks import NO_REPOSITORY, Repository, read_repository
 from chartkit.render.gitops.deployers import DEPLOYERS, trees
 from tests.engine_chart import objects
+from tests.files import write_files
 from tests.shared import shared
 from tests.unit.project.project_files import write_project
 
@@ -176,10 +177,7 @@ def test_the_command_knows_every_deployer() -> None:
 @pytest.mark.parametrize("name", DEPLOYERS)
 def test_files_of_what_is_no_more_are_removed(tmp_path: Path, name: str) -> None:
     folder = tmp_path / "gitops" / name
-    for file, text in written(tmp_path, name).items():
-        path = folder / file
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
+    write_files(folder, written(tmp_path, name))
     (folder / "own.yaml").write_text("mine: true\n")
     less = write_project(tmp_path, PROJECT.replace("engine: false", "engine: true"))
     (tree,) = trees(less, [name], GIT)

@@ -4,9 +4,7 @@ import pytest
 
 from chartkit.engine.context.entries import check_entries
 from chartkit.model import Body
-from tests.data import tables
-
-_TABLES = tables(__file__)
+from tests.data import from_table
 
 
 @pytest.mark.parametrize(
@@ -25,10 +23,7 @@ def test_entries_check_sound(entry: Body) -> None:
     assert check_entries([{"name": "x", **entry}]) is None
 
 
-@pytest.mark.parametrize(
-    ("entry", "fault"),
-    _TABLES["test_entries_check_faults"],
-)
+@from_table("entry", "fault")
 def test_entries_check_faults(entry: Body, fault: str) -> None:
     found = check_entries([{"name": "first", "variable": {"value": 1}}, entry])
     assert found is not None

@@ -11,9 +11,7 @@ from chartkit.engine.ports.services import ServiceAnswer, ServiceCall
 from chartkit.engine.ports.world import NOBODY_ELSE, OFFLINE, Credentials, OfflineImages, World
 from chartkit.errors import EvaluationError, LookupFailed, NoSource
 from chartkit.model import Body, Json
-from tests.data import from_table, tables
-
-_TABLES = tables(__file__)
+from tests.data import from_table
 
 DATA: dict[str, Json] = {"request": {"object": {"s": "abc", "i": 5, "n": None}}}
 
@@ -75,10 +73,7 @@ def test_variable_errors(variable: Body, message: str) -> None:
     assert raised.value.message.startswith(message)
 
 
-@pytest.mark.parametrize(
-    ("body", "expected"),
-    _TABLES["test_entries_outside"],
-)
+@from_table("body", "expected")
 def test_entries_outside(body: Body, expected: Json) -> None:
     assert _load(body) == expected
 

@@ -38,7 +38,9 @@ _COMMENT: Final = """\
 """
 _README: Final = " ".join(line.strip("# -") for line in _COMMENT.splitlines())
 _TABLE: Final = re.compile(
-    r"^\| *Key *\| *Type *\| *Default *\| *Description *\|\n\|[-| :]+\|\n", re.MULTILINE
+    r"^\| *(Key|Parameter|Name|Value) *\|(?: *(?:Type|Default|Value|Description) *\|){2,3}\n"
+    r"\|[-| :]+\|\n",
+    re.MULTILINE,
 )
 _TOGETHER: Final = (
     f"its template asks for the API {KYVERNO_GROUP}, and has a policy that stays: give the latter "
@@ -236,7 +238,8 @@ def _with_switch(text: str, body: Body, file: Path) -> str:
     at = next((at for at, value in enumerate(body.values()) if isinstance(value, dict)), len(body))
     entries = list(body.items())
     wanted = dict([*entries[:at], (SWITCH, FORMS[0]), *entries[at:]])
-    own = f"{_COMMENT}{SWITCH}: {FORMS[0]}\n"
+    comment = f"## @param {SWITCH} {_README}\n" if "## @param " in text else _COMMENT
+    own = f"{comment}{SWITCH}: {FORMS[0]}\n"
     if not body:
         return f"{text}{own}"
     return rewritten(text, wanted, file, f"add {SWITCH}: {FORMS[0]}", own)
@@ -269,10 +272,20 @@ def _with_row(text: str) -> str:
     if table is None:
         return f"{text.rstrip()}\n\n## {SWITCH}\n\n{_README} Default: {FORMS[0]}.\n"
     at = table.end()
-    while text[at:].startswith("| ") and text[at + 2 :].split(" ", 1)[0] < SWITCH:
-        at = text.index("\n", at) + 1
-    row = f'| {SWITCH} | string | `"{FORMS[0]}"` | {_README} |\n'
-    return text[:at] + row + text[at:]
+    is_sorted = table[1] == "Key"
+    while text[at:].startswith("|"):
+        if is_sorted and text[at + 1 :].strip().split(" ", 1)[0].strip("`") >= SWITCH:
+            break
+        at = text.index("\n", at) + 1 if "\n" in text[at:] else len(text)
+    mark = "`" if text[table.end() :].startswith("| `") else ""
+    cells = {"Type": "string", "Description": _README}
+    row = [
+        f"{mark}{SWITCH}{mark}" if not number else cells.get(name, f'`"{FORMS[0]}"`')
+        for number, name in enumerate(
+            part.strip() for part in table[0].split("\n")[0].split("|")[1:-1]
+        )
+    ]
+    return f"{text[:at]}| {' | '.join(row)} |\n{text[at:]}"
 
 
 def migrate_charts(

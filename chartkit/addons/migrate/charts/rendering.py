@@ -440,8 +440,8 @@ class _Run:
         return match[1] if match else ""
 
     def _last_list(self) -> str:
-        """Return the last key that stands alone on its line."""
-        heads = _LIST_HEAD.findall("".join(self._parts))
+        """Return the last key that stands alone on a line before this one."""
+        heads = _LIST_HEAD.findall("".join(self._parts).rpartition("\n")[0])
         return heads[-1] if heads else ""
 
     def _setting(self) -> tuple[str, str] | None:
@@ -486,6 +486,10 @@ class _Run:
                 self._policy.refused[code] = show(term), "is neither baseline nor restricted"
             is_usual = setting[0] != "Ignore"
             return setting[not self._holds(_condition(term, setting), int(is_usual))]
+        if key == "version" and self._last_list() == "podSecurity":
+            code = f'ne {show_argument(term)} "latest"'
+            self._policy.refused[code] = show(term), "is another version than latest"
+            return "latest"
         if key in SPECIMENS:
             self._policy.specimens[key] = term
             return SPECIMENS[key]

@@ -719,3 +719,46 @@ def test_blocks_of_one_condition_that_follow_each_other_are_one() -> None:
         "  {{- end }}",
     ]
     assert merged(lines) == [*lines[:2], *lines[4:]]
+
+
+@pytest.mark.parametrize(
+    ("head", "row"),
+    [
+        ("| Parameter | Description | Default |", "| `policyType` | Form of"),
+        ("| Name | Description | Value |", "| `policyType` | Form of"),
+        ("| Key | Type | Default | Description |", '| `policyType` | string | `"ClusterPolicy"` |'),
+    ],
+)
+def test_tables_of_values_get_a_row_in_their_own_columns(
+    tmp_path: Path, head: str, row: str
+) -> None:
+    chart = write_chart(tmp_path / "c", {"p.yaml": policy(rule(HOST_PID))})
+    rule_of = "|---" * (head.count("|") - 1) + "|"
+    lines = [head, rule_of, f"| `action` {'| x ' * (head.count('|') - 2)}|"]
+    (chart / "README.md").write_text("\n".join(["# c", "", *lines, "", "## License"]))
+    migrated(chart)
+    written = (chart / "README.md").read_text().split("\n")
+    assert written[:5] == ["# c", "", *lines]
+    assert written[5].startswith(row)
+    assert written[5].count("|") == head.count("|")
+    assert written[6:] == ["", "## License"]
+
+
+def test_a_version_of_values_is_the_latest(tmp_path: Path) -> None:
+    standard = (
+        "      podSecurity:\n        level: baseline\n        version: {{ .Values.version }}\n"
+    )
+    rules = rule(standard).replace("      message: not allowed\n", "")
+    chart = write_chart(tmp_path / "c", {"p.yaml": policy(rules)}, f"{VALUES}version: latest\n")
+    assert not migrated(chart).left
+    with pytest.raises(RenderError, match="version is another version than latest"):
+        new_policies(chart, version="v1.25")
+
+
+def test_comments_of_values_are_as_the_others(tmp_path: Path) -> None:
+    values = "## @param enabled Switch\nenabled: true\n## @param action Action\naction: Audit\n"
+    chart = write_chart(tmp_path / "c", {"p.yaml": policy(rule(HOST_PID))}, values)
+    migrated(chart)
+    text = (chart / "values.yaml").read_text()
+    assert "## @param policyType Form of the policies: " in text
+    assert "# -- " not in text

@@ -20,7 +20,13 @@ from chartkit.addons.migrate.expressions.presence import cannot_fail
 from chartkit.addons.migrate.expressions.verdict import as_bool, conjunction, disjunction, either
 from chartkit.addons.migrate.jmespath import Constant, Names, Stream, Term, Value
 from chartkit.addons.migrate.jmespath.lists import is_list
-from chartkit.addons.migrate.jmespath.terms import Choice, is_json, is_truthy, type_of
+from chartkit.addons.migrate.jmespath.terms import (
+    Choice,
+    expression_of,
+    is_json,
+    is_truthy,
+    type_of,
+)
 from chartkit.addons.migrate.matching.facts import blocks_of
 from chartkit.addons.migrate.membership import among_values, listed
 from chartkit.addons.migrate.operators import Test, durations, equals, ordered
@@ -153,6 +159,10 @@ def condition_holds(condition: Condition, names: Names) -> Expr:
         key = _as_text(term_of(condition.key, names))
         value = _as_text(term_of(condition.value, replace(names, taken=names.taken | _loops(key))))
         held = _held(condition.operator, test, key, value)
+    if _loops(key) and _reads_failing(value, names):
+        # A value that fails is an error, also where there is no key to look for.
+        is_there = cel.compare(">=", cel.method(expression_of(value), "size"), 0)
+        held = cel.conditional(is_there, held, cel.FALSE)
     is_open = isinstance(key, Value) and not key.strict and key.place.is_optional
     reads_others = isinstance(value, Value) and any(
         count(value.place.value, Ident(name)) for name in _OTHERS
@@ -166,6 +176,13 @@ def condition_holds(condition: Condition, names: Names) -> Expr:
     if "unmarshal" in functions(held):
         names.note(LISTS_IN_TEXTS)
     return held
+
+
+def _reads_failing(term: Term, names: Names) -> bool:
+    """Report whether a list or a text is read of a variable that may fail."""
+    if not isinstance(term, Value) or not (term.place.is_list or term.place.type == TEXT):
+        return False
+    return any(count(term.place.value, cel.variable(name)) for name in names.failing)
 
 
 def _loops(key: Term) -> frozenset[str]:

@@ -135,8 +135,15 @@ def meets(body: Body, assumed: Mapping[str, str]) -> bool:
     if not all(_is_text_map(map_) for map_ in maps):
         return False
     return all(
-        _is(value, type_) for path, type_ in assumed.items() for value in _values(body, path)
+        _is(value, type_) and (f"{path}[]" in assumed or not _has_lists(value))
+        for path, type_ in assumed.items()
+        for value in _values(body, path)
     )
+
+
+def _has_lists(value: Json) -> bool:
+    """Report whether a value is a list that has lists among its elements."""
+    return any(isinstance(item, list) for item in list_of(value))
 
 
 def _is_text_map(value: Json) -> bool:

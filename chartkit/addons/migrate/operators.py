@@ -32,7 +32,7 @@ from chartkit.addons.migrate.expressions.verdict import conjunction, disjunction
 from chartkit.addons.migrate.jmespath import Constant, Stream, Term, Value
 from chartkit.addons.migrate.jmespath.terms import expression_of
 from chartkit.engine.cel.syntax import Expr
-from chartkit.engine.cel.syntax.tree import Binary, Call, ListLiteral, Literal
+from chartkit.engine.cel.syntax.tree import Binary, Call, Ident, ListLiteral, Literal, count
 from chartkit.engine.cluster_policy.conditions.operators import (
     read_duration,
     read_float,
@@ -327,10 +327,14 @@ def _ordered_by_text(place: Place, sign: str, text: Expr) -> Expr:
     if place.type == "double":
         return conjunction(is_number, counted)
     seconds = cel.call("duration", cel.concat(as_text(place), "s"))
-    return disjunction(
+    test = disjunction(
         conjunction(is_number, counted),
         as_duration(text, lambda given: cel.compare(sign, seconds, given)),
     )
+    if not count(place.value, Ident("variables")):
+        return test
+    # A variable that fails is an error whatever the text is.
+    return cel.conditional(cel.equal(place.value, place.value), test, cel.FALSE)
 
 
 def _ordered_texts(key: Expr, sign: str, value: Expr) -> Expr:

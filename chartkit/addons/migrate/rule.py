@@ -18,6 +18,7 @@ from chartkit.addons.migrate.differences import (
 from chartkit.addons.migrate.expressions import build as cel
 from chartkit.addons.migrate.expressions.place import CONFIG_MAP, IMAGE, UNKNOWN, Place
 from chartkit.addons.migrate.expressions.presence import TOTAL, cannot_fail, where_read
+from chartkit.addons.migrate.expressions.verdict import conjunction
 from chartkit.addons.migrate.jmespath import Constant, Names, Stream, Term, Translator, Value
 from chartkit.addons.migrate.jmespath.comparisons import chosen, for_each
 from chartkit.addons.migrate.jmespath.terms import Choice, computed, expression_of, is_path, type_of
@@ -31,6 +32,7 @@ from chartkit.addons.migrate.matching.scope import (
     scope_of,
 )
 from chartkit.addons.migrate.texts import (
+    query_term,
     resolved_query,
     resource_call,
     service_call,
@@ -40,6 +42,7 @@ from chartkit.addons.migrate.texts import (
 from chartkit.engine.cel.syntax import Expr, tree
 from chartkit.engine.cluster_policy.policy import Policy, Rule
 from chartkit.engine.context.variables import has_variable
+from chartkit.engine.context.variables.syntax import find_variables
 from chartkit.engine.kubernetes.kinds import CelKind
 from chartkit.model import Body, Json
 
@@ -194,15 +197,32 @@ def with_entries(
                 held = resolved_query(query, names, _held(own, term, hold))
             else:
                 value = resolved_query(query, names, term) if query else term
-                held = _held(own, _needed(value) if _is_needed(entry) else value, hold)
+                guarded = _guarded(value, query, names)
+                if guarded != value or (isinstance(term, Value) and term.place.may_be_none):
+                    names = replace(names, failing=names.failing | {own})
+                held = _held(own, _needed(guarded) if _is_needed(entry) else guarded, hold)
             if not isinstance(entry.get("variable"), dict) or _is_fetched(held, names):
                 names = replace(names, fetched=names.fetched | {own})
-            names = replace(names, loose={**names.loose, **_loose(name, entry, names)})
+            loose = _loose(name, entry, names)
+            failing = names.failing | ({own} if loose else frozenset())
+            names = replace(names, loose={**names.loose, **loose}, failing=failing)
             names = names.with_others(**{name: held})
         except NotConvertible as reason:
             reason.path = f"{path}/{index}"
             raise
     return names
+
+
+def _guarded(value: Term, query: str, names: Names) -> Term:
+    """Return what a query gives, an error where a variable in it is missing: also where there is
+    nothing to ask with it."""
+    terms = [query_term(variable.query, names) for variable in find_variables(query)]
+    places = [term.place for term in terms if isinstance(term, Value) and term.strict]
+    given = conjunction(*(place.is_present() for place in places))
+    is_there = isinstance(value, Stream) and value.presence == cel.TRUE
+    if given == cel.TRUE or not (is_there or (isinstance(value, Value) and value.strict)):
+        return value
+    return computed(cel.conditional(given, expression_of(value), cel.nothing()), type_of(value))
 
 
 def _loose(name: str, entry: Body, names: Names) -> Mapping[str, Term]:

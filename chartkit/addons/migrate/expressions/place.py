@@ -35,8 +35,8 @@ SIZE: Final = "size"
 """The type of what arithmetic of sizes gives: a quantity in CEL, a text in JMESPath."""
 _LIST: Final = "[]"
 _MAP: Final = "{}"
-_RULES: Final = "[]rbac.v1.PolicyRule"
-"""Go's type of a role's rules has no `omitempty`: of an aggregated role they are null."""
+_NULLABLE: Final = {"rules": "[]rbac.v1.PolicyRule", "limits": "[]core.v1.LimitRangeItem"}
+"""By field, lists whose Go types have no `omitempty`: of an aggregated role the rules are null."""
 _EITHER: Final = "|"
 _TEMPLATE: Final = "template of "
 OBJECT: Final = "object"
@@ -212,7 +212,7 @@ class Place:
     @property
     def may_be_null(self) -> bool:
         """Report whether an API server writes null where there is nothing."""
-        return self.type == _RULES and self.optional[-1:] == ("rules",)
+        return bool(self.optional) and _NULLABLE.get(str(self.optional[-1])) == self.type
 
     def is_present(self) -> Expr:
         """Report whether there is a value: true where it is always there."""
@@ -304,7 +304,8 @@ class Place:
         holds = key in _HOLDERS and any(each.required for each in _fields(declared.type).values())
         types = self.type.removeprefix(_TEMPLATE).split(_EITHER)
         is_checked = self.validated and all((type_, key) in _CHECKED for type_ in types)
-        return declared.type, declared.required or holds or is_checked
+        is_required = declared.required and _NULLABLE.get(key) != declared.type
+        return declared.type, is_required or holds or is_checked
 
 
 def of_templates(pod: Place) -> Place:

@@ -108,7 +108,11 @@ def _argument(translator: Translator, function: str, node: Node, current: Term |
         # Null among numbers is an error.
         numbers = [double_of(translator.node(child, current)) for child in node.children]
         return computed(cel.list_of(numbers), "[]double")
-    return translator.node(node, current)
+    term = translator.node(node, current)
+    if isinstance(term, Value) and term.fails:
+        # What is missing is null for a function.
+        return translator.left(node, current, decides=True)
+    return term
 
 
 PLACEHOLDER: Final = r"__variable_\d+__"

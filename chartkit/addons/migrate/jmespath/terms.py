@@ -455,8 +455,7 @@ def constant_result(name: str, args: Sequence[Term]) -> Constant | None:
     return Constant(int(result) if is_whole else result)
 
 
-REQUEST_KIND: Final = ("request", "requestKind")
-"""The path of the kind that was asked for, before an API server converted the object."""
+REQUEST_KIND: Final = ("request", "requestKind")  # before an API server converted the object
 
 
 @dataclass(frozen=True, slots=True)
@@ -465,10 +464,9 @@ class Names:
 
     objects: `request.object` and so on, by their path; others: context variables, `element` and
     what else a rule may name; taken: the names of loop variables in use; embedded: the variables
-    behind the placeholders in a query; known: the paths that are there where an expression is
-    evaluated; fetched: the context entries that are read of what others answer; loose: the entries
-    that may fail, as terms that are null then; changes: behaviour that differs, noted for all of a
-    rule's expressions.
+    behind the placeholders in a query; known: the paths that are there where it is evaluated;
+    fetched: the entries that are read of what others answer; failing: those that may fail; loose:
+    variables that may, as terms that are null then; changes: what differs in a rule.
     """
 
     objects: Mapping[tuple[str, ...], Term]
@@ -478,6 +476,7 @@ class Names:
     known: Known = NOTHING
     fetched: frozenset[str] = frozenset()
     loose: Mapping[str, Term] = field(default_factory=dict)
+    failing: frozenset[str] = frozenset()
     changes: dict[str, None] = field(default_factory=dict, compare=False, repr=False)
 
     def with_others(self, **named: Term) -> Names:
@@ -485,7 +484,7 @@ class Names:
         return replace(self, others={**self.others, **named})
 
     def with_object(self, term: Term) -> Names:
-        """Return the names with another object of the request."""
+        """Return the names with another request.object."""
         return replace(self, objects={**self.objects, ("request", "object"): term})
 
     def with_embedded(self, terms: Mapping[str, Term]) -> Names:

@@ -419,6 +419,14 @@ def _is_subject(subject: Subject) -> Expr:
     return fits(name, subject.name) if subject.kind == "User" else cel.FALSE
 
 
+def _namespace(namespace: Place, scope: Scope) -> Place:
+    """Return the namespace of a request, which is empty for Kyverno where there is none."""
+    resources = (rule["resources"] for rule in scope.constraints["resourceRules"])
+    if [_ANY] in resources or any(map(is_cluster_scoped, scope.kinds)):
+        return Place(namespace.or_value(""), (), TEXT)
+    return namespace.settled() if scope.is_namespaced else namespace
+
+
 def names_of(scope: Scope, *, is_extended: bool = True) -> Names:
     """Return the names of a rule about a scope; context entries come on top.
 
@@ -440,7 +448,7 @@ def names_of(scope: Scope, *, is_extended: bool = True) -> Names:
         judged = replace(judged, root=judged_object(operations))
     objects: dict[tuple[str, ...], Term] = {
         ("request", "object"): Value(judged),
-        ("request", "namespace"): Value(namespace.settled() if scope.is_namespaced else namespace),
+        ("request", "namespace"): Value(_namespace(namespace, scope)),
         ("request", "name"): Value(Place(request, ("name",), TEXT)),
         ("request", "operation"): Value(
             Place(cel.path(request, "operation"), (), TEXT, among=tuple(sorted(operations)))

@@ -179,7 +179,8 @@ _TROUBLE: Final = frozenset((Result.FAIL, Result.WARN, Result.ERROR))
 
 def difference(legacy: Answer, new: Answer) -> Aspect | None:
     """Return the first aspect in which two answers differ; None where they are equal."""
-    if legacy is new:
+    if legacy is new or (legacy.failed and new.failed and legacy.result is Result.NONE):
+        # A request that both forms fail to mutate is refused before it is validated.
         return None
     if not _same_result(legacy, new) or bool(legacy.failed) is not bool(new.failed):
         return Aspect.RESULT

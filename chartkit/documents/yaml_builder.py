@@ -112,6 +112,8 @@ def build_documents(text: str, file: str, lines: int = 0) -> Iterator[BuiltDocum
         begin, hint = error.context_mark, None
         if _TEMPLATE_CODE.search(text):
             hint = _TEMPLATE_HINT
+        elif mark and text[mark.index - 1 : mark.index + 1] == "${":
+            hint = "quote ${…} within brackets and braces"
         elif "cannot start any token" in problem:
             hint = "YAML indents with spaces, and quotes text that begins with @, ` or %"
         elif begin and mark and error.context in _OPEN and begin.line < mark.line:

@@ -188,7 +188,8 @@ def write(
     for diagnostic in written.diagnostics:
         notes(diagnostic)
     if not written.bodies and not written.diagnostics:
-        hint = "nothing fails" if findings else "the annotation chartkit.dev/suppress"
+        suppress = "add --findings, or annotate objects with chartkit.dev/suppress"
+        hint = "nothing fails" if findings else suppress
         what = "there is no finding" if findings else "no object has a suppression"
         raise InputError(what, hint=hint)
     if written.bodies:

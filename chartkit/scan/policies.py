@@ -279,7 +279,7 @@ def read_policies(
             return _of_folder(path.parent, parameters, policy_type), False
         documents = read_file(path)
         if any(_is_profile(document) for document in documents):
-            reference = str(path.absolute())
+            reference = str(path) if path.is_absolute() else f"./{path}"
             from chartkit.helm import backend as helm
 
             # Helm starts while the profile is read.

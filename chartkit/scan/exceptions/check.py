@@ -88,7 +88,7 @@ def _unknown(exception: FiledException, policies: Sequence[RunnablePolicy]) -> I
     by_name = {name: other for other in policies for name in (other.policy.key, other.policy.name)}
     for name in exception.policies:
         if name not in by_name:
-            message = f"exception {resource.name} names policy '{name}', which there is not"
+            message = f"exception {resource.name} names policy '{name}', which does not exist"
             hint = suggestion(name, by_name) or "take it out, or correct the name"
             yield Diagnostic(UNKNOWN, Severity.ERROR, message, resource.location, hint)
     for index, entry in enumerate(mappings_at(resource.body["spec"], "exceptions")):
@@ -100,7 +100,7 @@ def _unknown(exception: FiledException, policies: Sequence[RunnablePolicy]) -> I
             if not any(map(compile_wildcard(str(rule)), names)):
                 location = resource.location.within(f"/spec/exceptions/{index}/ruleNames/{at}")
                 message = f"exception {resource.name} names rule '{rule}' of {policy.policy.key}, "
-                message += "which there is not"
+                message += "which does not exist"
                 hint = suggestion(str(rule), names) or f"its rules are {', '.join(names)}"
                 yield Diagnostic(UNKNOWN_RULE, Severity.ERROR, message, location, hint)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from chartkit.documents.yaml_dump import dump_documents
-from chartkit.errors import ChartkitError, RenderError
+from chartkit.errors import ChartkitError, InputError, RenderError
 from chartkit.model import Body, Json, Location, Resource, RuleResult, Severity, Status
 from chartkit.report.model import ReportOptions
 from chartkit.scan.policies import PolicySet, compile_all, load_policies
@@ -110,6 +110,18 @@ def _project(root: Path) -> Path:
         root / "profiles" / "mine.yaml",
         "policies: {ours/require-name: {}, theirs/a/require-label: {}}",
     )
+
+
+def test_mistakes_of_a_profile_are_at_the_path_that_was_given(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("own.yaml").write_text(
+        "apiVersion: chartkit.dev/v1\nkind: Profile\nmetadata: {name: own}\n"
+        "spec:\n  title: Own\n  policies: {disallow-host-pth: {}}\n"
+    )
+    with pytest.raises(InputError, match=r"^own\.yaml:6:14: there is no policy"):
+        load_policies(["own.yaml"], {})
 
 
 def test_a_projects_profile_has_the_projects_policies(tmp_path: Path) -> None:

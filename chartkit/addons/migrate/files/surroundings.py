@@ -68,20 +68,21 @@ def mentions(
     charts: the templates with both forms.
     """
     rows = list(_patched(patches, carried))
+    own = {
+        name
+        for folder in inventory.charts
+        if any(file.is_relative_to(folder) for file in charts.converted)
+        for name in (folder.resolve().name, chart_name(folder))
+    }
     files = _Files(
         {policy.legacy.resource.name for policy in migrated if policy.documents},
         {_identity(Resource(body)): policy for policy in migrated for body in policy.documents},
-        {
-            name
-            for folder in inventory.charts
-            if any(file.is_relative_to(folder) for file in charts.converted)
-            for name in (folder.resolve().name, chart_name(folder))
-        },
+        own,
     )
     for documents in inventory.documents.values():
         rows += files.mentions(documents, carried)
     for chart in inventory.charts:
-        rows += _in_chart(chart, charts)
+        rows += _in_chart(chart, charts, own)
     rows += _rendered(migrated, charts)
     rows += (Mention(place, _TEMPLATE.format(reason=reason)) for place, reason in charts.left)
     rows += _exceptions(migrated)
@@ -145,7 +146,7 @@ def _identity(resource: Resource) -> tuple[str, ...]:
     return group_of(resource), resource.kind, resource.namespace, resource.name
 
 
-def _in_chart(folder: Path, charts: ChartMigration) -> Iterator[Mention]:
+def _in_chart(folder: Path, charts: ChartMigration, own: Collection[str]) -> Iterator[Mention]:
     """Yield the values that a chart has for charts which it depends on; those of the chart itself
     are read by both forms of its policies."""
     is_own = any(file.is_relative_to(folder) for file in charts.converted)
@@ -156,7 +157,7 @@ def _in_chart(folder: Path, charts: ChartMigration) -> Iterator[Mention]:
             continue  # Helm names it
         for document in documents:
             for key, values in mapping_at(document.body).items():
-                if is_own and not (folder / "charts" / key).is_dir():
+                if key in own or (is_own and not (folder / "charts" / key).is_dir()):
                     continue
                 for steps, name in _values(values, (key,)):
                     yield _value(document, steps, name)
@@ -164,12 +165,10 @@ def _in_chart(folder: Path, charts: ChartMigration) -> Iterator[Mention]:
 
 def _installed(body: Json) -> Iterator[str]:
     """Yield the names of the charts that a HelmRelease or an Application installs."""
-    for source in (
-        mapping_at(body, "spec", "chart", "spec"),
-        mapping_at(body, "spec", "source"),
-        *mappings_at(body, "spec", "sources"),
-    ):
-        yield from (PurePosixPath(str(source.get(key))).name for key in ("chart", "path"))
+    for spec in (mapping_at(body, "spec"), mapping_at(body, "spec", "template", "spec")):
+        sources = [mapping_at(spec, "chart", "spec"), mapping_at(spec, "source")]
+        for source in (*sources, *mappings_at(spec, "sources")):
+            yield from (PurePosixPath(str(source.get(key))).name for key in ("chart", "path"))
 
 
 def _values_in(document: Document) -> Iterator[Mention]:

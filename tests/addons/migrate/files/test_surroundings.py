@@ -329,6 +329,8 @@ def test_values_of_a_chart_with_both_forms_are_read(tmp_path: Path) -> None:
         "kind: HelmRelease\nspec:\n  chart: {spec: {chart: c}}\n  values: {team: VALUES}\n",
         "kind: Application\nspec:\n  source:\n    path: a/chart\n"
         "    helm: {valuesObject: VALUES}\n",
+        "kind: ApplicationSet\nspec:\n  template:\n    spec:\n      source:\n"
+        "        path: a/chart\n        helm: {valuesObject: VALUES}\n",
         "kind: Application\nspec:\n  sources: [{chart: c, helm: {valuesObject: VALUES}}]\n",
     ],
 )

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from chartkit.addons.migrate.charts.rendering import MARK, Mark
+from chartkit.addons.migrate.charts.marks import MARK, Mark
 from chartkit.addons.migrate.charts.template import NotPlacedError, argument, show, show_argument
 from chartkit.addons.migrate.charts.variants import ANY, LISTS, MORE, WILDCARDS, Variants
 from chartkit.helm.syntax import Term

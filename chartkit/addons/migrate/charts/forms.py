@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from chartkit.addons.migrate.assembly import API_VERSION
-from chartkit.addons.migrate.charts.rendering import PolicyTemplate
+from chartkit.addons.migrate.charts.marks import PolicyTemplate
 from chartkit.addons.migrate.charts.served import Served, served
 from chartkit.addons.migrate.charts.template import (
     Block,

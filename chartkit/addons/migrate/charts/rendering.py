@@ -9,10 +9,25 @@ from __future__ import annotations
 import operator
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Final
 
 from chartkit.addons.migrate.charts.chosen import DEFAULTS
+from chartkit.addons.migrate.charts.marks import (
+    DURATION_FORM,
+    EXCLUDED_FORM,
+    ITEMS,
+    MARK,
+    MARK_FORM,
+    NO_DURATION,
+    NO_NUMBER,
+    NUMBER_FORM,
+    PEM,
+    REFERENCE,
+    SPECIMENS,
+    Mark,
+    PolicyTemplate,
+    Variant,
+)
 from chartkit.addons.migrate.charts.scope import Scope, is_empty_constant, listed, resolved
 from chartkit.addons.migrate.charts.template import (
     SPACE,
@@ -29,18 +44,8 @@ from chartkit.addons.migrate.charts.template import (
 )
 from chartkit.documents.reader import parse_yaml
 from chartkit.helm.syntax import Call, Inner, Literal, Path, Term, terms
-from chartkit.model import Body, Json
+from chartkit.model import Json
 
-Variant = Mapping[str, int]
-"""Decisions by their conditions: 0 or 1; for a list, its number of items."""
-ITEMS: Final = 2
-"""The items of a list, unless a variant says otherwise."""
-SPECIMENS: Final = {
-    "webhookTimeoutSeconds": "17",
-    "timeoutSeconds": "17",
-    "schedule": "17 3 9 11 *",
-}
-"""The marks of fields that take no text: Kyverno takes 1 to 30 seconds, and a cron schedule."""
 _ENFORCE: Final = ("Enforce", "Audit")
 _SETTINGS: Final[Mapping[str, tuple[str, str]]] = {
     "validationFailureAction": _ENFORCE,
@@ -70,12 +75,7 @@ _TEXT_LISTS: Final = _REFERENCES | {
     *("value", "values", "namespaces", "names", "kinds", "operations")
 }
 _LIST_HEAD: Final = re.compile(r"^[ \t]*(?:- )?(\w+):[ \t]*$", re.MULTILINE)
-PEM: Final = "-----BEGIN PUBLIC KEY-----", "\n-----END PUBLIC KEY-----"
-"""What stands around the mark of a public key."""
 _OF_STANDARDS: Final = re.compile(r"podSecurity:\n(?:(?!.*validate:).*\n)*?[ \t]+exclude:\s*\Z")
-REFERENCE: Final = ".chartkit/any*"
-"""The end of the mark of an image reference: of a registry and the beginning of a path, or of a
-registry alone, without a path."""
 _TEXT_MAPS: Final = frozenset({"labels", "annotations", "nodeSelector", "matchLabels"})
 _KEY: Final = re.compile(
     r"(?:(?:^|\n)[ \t]*(?:- )*|[{,] *)[\"']?(?:[=X^+<]?\()?([\w./-]+)\)?[\"']?:[ \t]*[\"']?\Z"
@@ -86,78 +86,14 @@ _SECTION: Final = re.compile(
     r"^[ \t]*(?:- )?(match|exclude|preconditions|context|validate|mutate|generate|verifyImages):",
     re.MULTILINE,
 )
-_MARK: Final = "ck-mark{:03}x{}xxx"
-MARK: Final = re.compile(r"ck-mark(\d{3})x(\d)xxx")
-_NUMBER: Final = "707{:03}{}70707"
-NUMBER: Final = re.compile(r"707(\d{3})(\d)70707")
-"""The mark of a value that a pattern puts in order: a number, which is a size as well."""
-_DURATION: Final = "7{:03}{}7h"
-DURATION: Final = re.compile(r"\b7(\d{3})(\d)7h\b")
-"""The mark of a value that a condition compares with a duration."""
-NO_NUMBER: Final = "^[^-+.0-9]|[^-+.0-9a-zA-Z]", "characters that no number has"
-NO_DURATION: Final = "^[^-+.0-9]|[^.0-9hmnsu]", "characters that no duration has"
 _TIME: Final = re.compile(r"(?:\d+(?:\.\d+)?(?:h|m|s|ms))+")
-_EXCLUDED: Final = "chartkitexclude{:03}"
-EXCLUDED: Final = re.compile(r"chartkitexclude(\d{3})")
 _ITEM: Final = "$item"
 _MAP_KEY: Final = "$key"
 
 
-@dataclass(frozen=True, slots=True)
-class Mark:
-    """A mark's term; of an item also the list."""
-
-    term: Term
-    list_key: str = ""
-
-
-@dataclass(slots=True)
-class PolicyTemplate:
-    """The template of one policy.
-
-    nodes: of its document; named: those of named templates; variables: those that are set before;
-    values: the chart's own; marks, excluded: what the marks replace, by number; decisions: the
-    conditions, each with how it is decided unless a variant says otherwise; lists: those that are
-    lists of values, with the variables of their loops; items: decisions about the items of a list,
-    with the list; lines: by condition, that in the template; specimens: what the marks replace in
-    fields that take no text, by their key; refused: conditions, each with the value that has no new
-    form and why; ordered, quoted: the numbers of marks for numbers and durations, with the
-    characters that these do not have, and of marks in quotes; suffixes: what marks end with, by
-    number; chosen: the values that choose kinds and operations, by field; references: the numbers
-    of marks of image references, with whether these have a path; used: what they are here; tried:
-    in place of the chart's.
-    """
-
-    nodes: Sequence[Node]
-    named: Mapping[str, Sequence[Node]]
-    variables: Mapping[str, Term]
-    values: Body
-    marks: list[Mark] = field(default_factory=list)
-    excluded: list[Term] = field(default_factory=list)
-    decisions: dict[str, int] = field(default_factory=dict)
-    lists: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    items: dict[str, str] = field(default_factory=dict)
-    lines: dict[str, int] = field(default_factory=dict)
-    specimens: dict[str, Term] = field(default_factory=dict)
-    refused: dict[str, tuple[str, str]] = field(default_factory=dict)
-    ordered: dict[int, tuple[str, str]] = field(default_factory=dict)
-    quoted: set[int] = field(default_factory=set)
-    suffixes: dict[int, str] = field(default_factory=dict)
-    chosen: dict[str, Term] = field(default_factory=dict)
-    references: dict[int, bool] = field(default_factory=dict)
-    used: dict[str, Sequence[str]] = field(default_factory=dict)
-    tried: dict[str, Sequence[str]] = field(default_factory=dict)
-
-    def marked(self, term: Term) -> str:
-        """Return the mark of a term that no mark replaces so far."""
-        mark = Mark(term)
-        if mark not in self.marks:
-            self.marks.append(mark)
-        return _MARK.format(self.marks.index(mark), 0)
-
-    def render(self, variant: Variant) -> str:
-        """Return the text of a variant; raise NotPlacedError."""
-        return f"{_Run(self, variant).text()}\n"
+def render(policy: PolicyTemplate, variant: Variant) -> str:
+    """Return the text of a variant; raise NotPlacedError."""
+    return f"{_Run(policy, variant).text()}\n"
 
 
 class _Run:
@@ -428,7 +364,7 @@ class _Run:
                 return ""
         if value not in self._policy.excluded:
             self._policy.excluded.append(value)
-        mark = _EXCLUDED.format(self._policy.excluded.index(value))
+        mark = EXCLUDED_FORM.format(self._policy.excluded.index(value))
         return f"{begin}\n{pad}  - resources:\n{pad}      namespaces: [{mark}]"
 
     def _last_line(self) -> str:
@@ -512,24 +448,24 @@ class _Run:
             sample = next(iter(items), None) if isinstance(items, list) else None
         if _BEHIND_SIGN.search(before) or type(sample) in (int, float):
             self._policy.ordered[number] = NO_NUMBER
-            return _NUMBER.format(number, index) + self._policy.suffixes.get(number, "")
+            return NUMBER_FORM.format(number, index) + self._policy.suffixes.get(number, "")
         if str(sample).startswith(PEM[0]):
             code = f'not (hasPrefix "{PEM[0]}" {show_argument(mark.term)})'
             self._policy.refused[code] = show(mark.term), "is no public key in PEM"
-            return _MARK.format(number, index).join(PEM)
+            return MARK_FORM.format(number, index).join(PEM)
         if self._last_list() in _REFERENCES:
             has_path = self._policy.references.setdefault(number, "/" in str(sample))
             return (
-                _MARK.format(number, index)
+                MARK_FORM.format(number, index)
                 + REFERENCE[: None if has_path else REFERENCE.index("/")]
             )
         compared = "".join(self._parts).rpartition("key:")[2] if self._key() == "value" else ""
         if "time_" in compared and isinstance(sample, str) and _TIME.fullmatch(sample):
             self._policy.ordered[number] = NO_DURATION
-            return _DURATION.format(number, index)
+            return DURATION_FORM.format(number, index)
         if _BEHIND_QUOTE.search(before):
             self._policy.quoted.add(number)
-        return _MARK.format(number, index) + self._policy.suffixes.get(number, "")
+        return MARK_FORM.format(number, index) + self._policy.suffixes.get(number, "")
 
 
 def _condition(term: Term, setting: tuple[str, str]) -> Term:

@@ -10,8 +10,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from chartkit.addons.migrate.charts.chosen import candidates, with_chosen
-from chartkit.addons.migrate.charts.normal import laid_out
-from chartkit.addons.migrate.charts.rendering import (
+from chartkit.addons.migrate.charts.marks import (
     DURATION,
     EXCLUDED,
     ITEMS,
@@ -22,6 +21,8 @@ from chartkit.addons.migrate.charts.rendering import (
     PolicyTemplate,
     Variant,
 )
+from chartkit.addons.migrate.charts.normal import laid_out
+from chartkit.addons.migrate.charts.rendering import render
 from chartkit.addons.migrate.charts.template import (
     NotPlacedError,
     argument,
@@ -252,7 +253,7 @@ class Variants:
         """Return the decision which, taken the other way, gives a variant a new form; empty where
         none does."""
         with suppress(NotPlacedError):
-            self.template.render({**self.base, **variant})
+            render(self.template, {**self.base, **variant})
             for other in list(self.template.decisions):
                 if other not in variant and not self.is_list(other):
                     with suppress(NotPlacedError):
@@ -304,7 +305,7 @@ class Variants:
 
     def _documents(self, variant: Variant) -> tuple[str, Sequence[Body]]:
         """Return the name of a variant of the old policy, and what it becomes."""
-        text = self.template.render(variant)
+        text = render(self.template, variant)
         documents = self._texts.get((text, self.controllers))
         if documents is None:
             documents = self._texts[text, self.controllers] = self._converted_text(text)

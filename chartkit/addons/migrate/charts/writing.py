@@ -4,18 +4,25 @@ from __future__ import annotations
 
 import json
 import re
-import textwrap
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 from chartkit.addons.migrate.charts.chosen import KINDS, OPERATIONS
 from chartkit.addons.migrate.charts.code import TemplateCode, escaped
+from chartkit.addons.migrate.charts.lines import (
+    by_key,
+    folded,
+    is_one_block,
+    merged,
+    negated,
+    union,
+)
+from chartkit.addons.migrate.charts.marks import EXCLUDED, ITEMS, MARK, SPECIMENS
 from chartkit.addons.migrate.charts.normal import normal
-from chartkit.addons.migrate.charts.rendering import EXCLUDED, ITEMS, MARK, SPECIMENS
 from chartkit.addons.migrate.charts.template import NotPlacedError, argument, show
 from chartkit.addons.migrate.charts.variants import CONTROLLERS, LISTS, MORE, Variants
-from chartkit.addons.migrate.files.printed import CEL, WIDTH, in_reading_order, may_fold
+from chartkit.addons.migrate.files.printed import CEL, in_reading_order, may_fold
 from chartkit.documents.yaml_dump import dump_text
 from chartkit.helm.syntax import Call, Term
 from chartkit.model import Json
@@ -23,8 +30,6 @@ from chartkit.model import Json
 _MISSING: Final[Any] = object()
 _EXCLUSION: Final = re.compile(r"(?P<namespace>.+) != '(?P<mark>chartkitexclude\d{3})'")
 _QUOTED: Final = re.compile(rf"(?<=: )'({MARK.pattern})'$", re.MULTILINE)
-_OPENS: Final = re.compile(r"\{\{-? (?:if|with|range) ")
-_ENDS: Final = re.compile(r"\{\{-? end ")
 _Get = Callable[[dict[str, int]], Json]
 
 
@@ -68,7 +73,7 @@ class Writer:
     def _condition(self, taken: dict[str, int]) -> str:
         """Return the code of decisions; empty for none."""
         codes = [
-            self.code.at(key) if value else _negated(self.code.at(key))
+            self.code.at(key) if value else negated(self.code.at(key))
             for key, value in taken.items()
         ]
         return (
@@ -159,14 +164,14 @@ class Writer:
         pad = " " * indent
         code = self._condition({key: then[key] for key in (*context, name)})
         if not inside:
-            inside, outside, code = outside, [], _negated(code)
+            inside, outside, code = outside, [], negated(code)
         lines = [f"{pad}{{{{- if {code} }}}}", *inside]
         printed = [line for line in inside if "{{" in line]
         if not outside and len(printed) == 1 and printed[0].endswith(f" {{{{ {code} }}}}"):
             inside = [line.replace(f"{{{{ {code} }}}}", "{{ . }}") for line in inside]
             lines = [f"{pad}{{{{- with {code} }}}}", *inside]
         if outside:
-            chained = outside[0].startswith(f"{pad}{{{{- if ") and _is_one_block(outside, pad)
+            chained = outside[0].startswith(f"{pad}{{{{- if ") and is_one_block(outside, pad)
             if chained:
                 lines += [outside[0].replace("{{- if ", "{{- else if ", 1), *outside[1:]]
                 return lines
@@ -177,7 +182,7 @@ class Writer:
         self, head: str, get: _Get, fixed: dict[str, int], indent: int, values: Sequence[Any]
     ) -> list[str]:
         pad = " " * indent
-        keys = _union([list(value) for value in values])
+        keys = union([list(value) for value in values])
         if head == "spec:":
             keys = list(in_reading_order({"spec": dict.fromkeys(keys)})["spec"])
         if not keys:
@@ -207,7 +212,7 @@ class Writer:
         if not any(values):
             return [f"{pad}{head} []"]
         below = indent if head != "-" else indent + 2
-        named = [_by_key(value) for value in values]
+        named = [by_key(value) for value in values]
         same_lengths = len({len(value) for value in values}) == 1
         repeated = self._repeated(get, fixed)
         if repeated is not None and same_lengths:
@@ -215,13 +220,13 @@ class Writer:
         if not same_lengths and any(names is None for names in named):
             return None
         keys = (
-            list(range(len(values[0]))) if same_lengths else _union([list(n or ()) for n in named])
+            list(range(len(values[0]))) if same_lengths else union([list(n or ()) for n in named])
         )
 
         def child(key: Any) -> _Get:
             def inner(fixed: dict[str, int]) -> Json:
                 value = get(fixed)
-                named = _by_key(value) if isinstance(value, list) else None
+                named = by_key(value) if isinstance(value, list) else None
                 return (named or {}).get(key, _MISSING)
 
             return _at(get, key) if same_lengths else inner
@@ -401,9 +406,9 @@ class Writer:
         if not (MARK.search(value) or LISTS.search(value)):
             if "\n" in value or (key in CEL and dump_text(value).startswith("'")):
                 return self._block(f"{pad}{head}", escaped(value), indent)
-            folded = _folded(value, indent + 2) if key not in CEL and may_fold(value) else []
-            if folded and " ".join(line.strip() for line in folded) == value:
-                return [f"{pad}{head} >-", *map(escaped, folded)]
+            wrapped = folded(value, indent + 2) if key not in CEL and may_fold(value) else []
+            if wrapped and " ".join(line.strip() for line in wrapped) == value:
+                return [f"{pad}{head} >-", *map(escaped, wrapped)]
             return [f"{pad}{head} {escaped(dump_text(value, indent))}"]
         if key in CEL:
             return self._block(f"{pad}{head}", self.code.expression(value), indent)
@@ -458,80 +463,3 @@ def _at(get: _Get, index: int) -> _Get:
         return value[index] if isinstance(value, list) and index < len(value) else _MISSING
 
     return inner
-
-
-def _folded(text: str, indent: int) -> list[str]:
-    """Return the lines of a text that YAML joins with spaces."""
-    wrapped = textwrap.wrap(text, WIDTH - indent, break_long_words=False, break_on_hyphens=False)
-    return [f"{' ' * indent}{line}" for line in wrapped]
-
-
-def _negated(code: str) -> str:
-    """Return the code of the opposite of a condition."""
-    if code.startswith("not ") and " " not in code[4:].strip("()"):
-        return code[4:].removeprefix("(").removesuffix(")")
-    return f"not {argument(code)}"
-
-
-def _is_one_block(lines: Sequence[str], pad: str) -> bool:
-    """Report whether lines are one `if` from the first to the last."""
-    ends = [at for at, line in enumerate(lines) if line == f"{pad}{{{{- end }}}}"]
-    return ends == [len(lines) - 1]
-
-
-def merged(lines: Sequence[str]) -> list[str]:
-    """Return lines with one block for blocks of one condition that follow each other."""
-    made: list[str] = []
-    opened: list[str] = []
-    closed = ""
-    for line in lines:
-        if closed and line == closed:
-            made.pop()
-            opened.append(line)
-            closed = ""
-            continue
-        closed = ""
-        depth = len(_OPENS.findall(line)) - len(_ENDS.findall(line))
-        opened += [line] * depth
-        if depth < 0:
-            closed = opened[depth]
-            del opened[depth:]
-            closed = closed if _is_if(closed) and line.strip() == "{{- end }}" else ""
-        elif opened and line.lstrip().startswith("{{- else"):
-            opened[-1] = ""
-        made.append(line)
-    return made
-
-
-def _is_if(line: str) -> bool:
-    return line.lstrip().startswith("{{- if ") and line.endswith("}}")
-
-
-def _union(lists: Sequence[Sequence[Any]]) -> list[Any]:
-    """Return the items of all lists, each behind what it follows."""
-    union: list[Any] = []
-    for items in lists:
-        at = 0
-        for item in items:
-            if item in union:
-                at = union.index(item) + 1
-            else:
-                union.insert(at, item)
-                at += 1
-    return union
-
-
-def _by_key(items: Sequence[Json]) -> dict[Any, Json] | None:
-    """Return the items of a list by their name or message, None for items without one."""
-    by_key: dict[Any, Json] = {}
-    for item in items:
-        if not isinstance(item, dict):
-            return None
-        name = item.get("name") or item.get("message")
-        if not isinstance(name, str):
-            return None
-        number = 0
-        while (name, number) in by_key:
-            number += 1
-        by_key[name, number] = item
-    return by_key

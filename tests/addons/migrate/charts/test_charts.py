@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from chartkit.addons.migrate.charts.lines import merged
 from chartkit.addons.migrate.charts.proof import render
-from chartkit.addons.migrate.charts.writing import merged
 from chartkit.errors import RenderError
 from chartkit.model import Location
 from tests.addons.migrate.charts.small import (

@@ -1,0 +1,93 @@
+"""Marks in place of what values give, and what a policy's template is about."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from chartkit.addons.migrate.charts.template import Node
+from chartkit.helm.syntax import Term
+from chartkit.model import Body
+
+Variant = Mapping[str, int]
+"""Decisions by their conditions: 0 or 1; for a list, its number of items."""
+ITEMS: Final = 2
+"""The items of a list, unless a variant says otherwise."""
+SPECIMENS: Final = {
+    "webhookTimeoutSeconds": "17",
+    "timeoutSeconds": "17",
+    "schedule": "17 3 9 11 *",
+}
+"""The marks of fields that take no text: Kyverno takes 1 to 30 seconds, and a cron schedule."""
+PEM: Final = "-----BEGIN PUBLIC KEY-----", "\n-----END PUBLIC KEY-----"
+"""What stands around the mark of a public key."""
+REFERENCE: Final = ".chartkit/any*"
+"""The end of the mark of an image reference: of a registry and the beginning of a path, or of a
+registry alone, without a path."""
+MARK_FORM: Final = "ck-mark{:03}x{}xxx"
+MARK: Final = re.compile(r"ck-mark(\d{3})x(\d)xxx")
+NUMBER_FORM: Final = "707{:03}{}70707"
+NUMBER: Final = re.compile(r"707(\d{3})(\d)70707")
+"""The mark of a value that a pattern puts in order: a number, which is a size as well."""
+DURATION_FORM: Final = "7{:03}{}7h"
+DURATION: Final = re.compile(r"\b7(\d{3})(\d)7h\b")
+"""The mark of a value that a condition compares with a duration."""
+NO_NUMBER: Final = "^[^-+.0-9]|[^-+.0-9a-zA-Z]", "characters that no number has"
+NO_DURATION: Final = "^[^-+.0-9]|[^.0-9hmnsu]", "characters that no duration has"
+EXCLUDED_FORM: Final = "chartkitexclude{:03}"
+EXCLUDED: Final = re.compile(r"chartkitexclude(\d{3})")
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A mark's term; of an item also the list."""
+
+    term: Term
+    list_key: str = ""
+
+
+@dataclass(slots=True)
+class PolicyTemplate:
+    """The template of one policy.
+
+    nodes: of its document; named: those of named templates; variables: those that are set before;
+    values: the chart's own; marks, excluded: what the marks replace, by number; decisions: the
+    conditions, each with how it is decided unless a variant says otherwise; lists: those that are
+    lists of values, with the variables of their loops; items: decisions about the items of a list,
+    with the list; lines: by condition, that in the template; specimens: what the marks replace in
+    fields that take no text, by their key; refused: conditions, each with the value that has no new
+    form and why; ordered, quoted: the numbers of marks for numbers and durations, with the
+    characters that these do not have, and of marks in quotes; suffixes: what marks end with, by
+    number; chosen: the values that choose kinds and operations, by field; references: the numbers
+    of marks of image references, with whether these have a path; used: what they are here; tried:
+    in place of the chart's.
+    """
+
+    nodes: Sequence[Node]
+    named: Mapping[str, Sequence[Node]]
+    variables: Mapping[str, Term]
+    values: Body
+    marks: list[Mark] = field(default_factory=list)
+    excluded: list[Term] = field(default_factory=list)
+    decisions: dict[str, int] = field(default_factory=dict)
+    lists: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    items: dict[str, str] = field(default_factory=dict)
+    lines: dict[str, int] = field(default_factory=dict)
+    specimens: dict[str, Term] = field(default_factory=dict)
+    refused: dict[str, tuple[str, str]] = field(default_factory=dict)
+    ordered: dict[int, tuple[str, str]] = field(default_factory=dict)
+    quoted: set[int] = field(default_factory=set)
+    suffixes: dict[int, str] = field(default_factory=dict)
+    chosen: dict[str, Term] = field(default_factory=dict)
+    references: dict[int, bool] = field(default_factory=dict)
+    used: dict[str, Sequence[str]] = field(default_factory=dict)
+    tried: dict[str, Sequence[str]] = field(default_factory=dict)
+
+    def marked(self, term: Term) -> str:
+        """Return the mark of a term that no mark replaces so far."""
+        mark = Mark(term)
+        if mark not in self.marks:
+            self.marks.append(mark)
+        return MARK_FORM.format(self.marks.index(mark), 0)

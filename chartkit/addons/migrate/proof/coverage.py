@@ -34,6 +34,7 @@ from chartkit.wording import shortened
 MOST_TRACES: Final = 400
 """The most requests that one policy is traced for."""
 _KINDS: Final = (CelKind.VALIDATING, CelKind.MUTATING, CelKind.GENERATING)
+"""Those that have conditions to look at."""
 _TRUTHS: Final = ("true", "false")
 _LENGTHS: Final = ("empty", "one", "many")
 _LONGEST: Final = 100
@@ -110,11 +111,6 @@ class Branches:
                 yield part.name, part.states, part.wanted
 
 
-def branches_of(policy: CelPolicy) -> Branches | None:
-    """Return the branches of a policy; None for a kind that has no conditions to look at."""
-    return Branches(policy) if policy.kind in _KINDS and not policy.json else None
-
-
 def _parts(name: str, program: Program) -> Iterator[_Part]:
     checked = program.checked
     macros = checked.parsed.macro_calls
@@ -175,8 +171,8 @@ class Tally:
         self._policies = {
             one.policy.id: one.policy for one in new.admitting if isinstance(one, CompiledCelPolicy)
         }
-        by_key = {key: branches_of(policy) for key, policy in self._policies.items()}
-        self._branches = {key: branches for key, branches in by_key.items() if branches is not None}
+        watched = [one for one in self._policies.values() if one.kind in _KINDS and not one.json]
+        self._branches = {policy.id: Branches(policy) for policy in watched}
 
     def count(self, case: Case, legacy: Said, new: Said) -> None:
         """Count one request."""

@@ -323,8 +323,8 @@ class Tree:
 
     builds: the folders to build; plain: files that are read as they are, for a kustomization that
     changes nothing lists them; taken: those that are not manifests by themselves, since a
-    kustomization builds them in; rows: what is not read; read: the objects of files. Paths are
-    without links.
+    kustomization builds them in; rows: what is not read; read: the objects of files, and of
+    documents of builds. Paths are without links.
     """
 
     repository: Repository

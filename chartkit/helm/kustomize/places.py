@@ -34,6 +34,7 @@ from chartkit.model import (
 
 _TAG: Final = re.compile(r"(:[^/:@]*)?(@.*)?$")
 _LITERAL: Final = re.compile(r"[\w-]+")
+_SEPARATOR: Final = re.compile(r"(?<=\n)---\n")
 _ORIGIN: Final = "config.kubernetes.io/origin"
 PATCHES: Final = ("patches", "patchesStrategicMerge", "patchesJson6902")
 _GENERATORS: Final = {"ConfigMap": "configMapGenerator", "Secret": "secretGenerator"}
@@ -203,8 +204,14 @@ class Origins:
     def objects(self, text: str) -> list[Resource]:
         """Return the objects of a build's output, in the files that they come from; raise
         InputError for an invalid output."""
-        documents = read_text(text, f"kustomize build {self._name(self.closure[0].folder)}")
-        return [self._object(resource.body) for resource in resources(documents)]
+        name = f"kustomize build {self._name(self.closure[0].folder)}"
+        parts = _SEPARATOR.split(text)
+        for part in parts:
+            # Overlays repeat what their bases have, such as large definitions.
+            if part not in self.tree.read:
+                above = text.count("\n", 0, text.index(part))
+                self.tree.read[part] = resources(read_text(part, name, above))
+        return [self._object(each.body) for part in parts for each in self.tree.read[part]]
 
     def _object(self, body: Body) -> Resource:
         metadata = mapping_at(body, "metadata")
@@ -234,11 +241,8 @@ class Origins:
         name = text_of(mapping_at(body, "metadata").get("name"))
         same_kind = [item for item in candidates if item.kind == body.get("kind")] or candidates
         named = [resource for resource in same_kind if resource.name and resource.name in name]
-        if not named:
-            original: Resource | None = same_kind[0] if len(same_kind) == 1 else None
-        else:
-            original = max(named, key=lambda resource: len(resource.name))
-        if (base := original) is not None:
+        if named or len(same_kind) == 1:
+            base = max(named or same_kind, key=lambda resource: len(resource.name))
             return base, base.location
         for kustomization in self.closure:
             if file == os.path.join(kustomization.folder, kustomization.name):

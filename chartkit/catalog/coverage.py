@@ -144,24 +144,18 @@ def _cover(
     named = (*control.policies, *control.also)
     policies: list[PolicyCover] = []
     for position, reference in enumerate(named):
-        policy = _find(control, position, reference, library)
+        try:
+            policy = library.find(reference)
+        except InputError as error:
+            # Looked up only for an error, as a standard names hundreds of policies.
+            location = control.locate_policy(position)
+            raise InputError(error.message, location, error.hint) from None
         here = {name: states.get(_key(policy), _NOT_THERE) for name, states in in_force.items()}
         states = {name: state for name, (state, _) in here.items()}
         excluding = frozenset(name for name, (_, excludes) in here.items() if excludes)
         policies.append(PolicyCover(policy, position < len(control.policies), states, excluding))
     states = {name: _together(policies, name) for name in in_force if policies}
     return ControlCover(control, tuple(policies), states)
-
-
-def _find(
-    control: StandardControl, position: int, reference: str, library: Library
-) -> LibraryPolicy:
-    try:
-        return library.find(reference)
-    except InputError as error:
-        # Places are looked for only where they are told: a standard names hundreds of policies.
-        location = control.locate_policy(position)
-        raise InputError(error.message, location, error.hint) from None
 
 
 def _together(policies: Sequence[PolicyCover], environment: str) -> State:

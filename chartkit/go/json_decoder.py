@@ -210,19 +210,16 @@ class _Scanner:
             if self._at >= len(self._bytes) or self._peek() < 0x20:
                 self._fail("in string literal")
             if self._peek() == ord("\\"):
-                self._escape()
+                self._at += 1
+                if self._peek() not in b'bfnrt\\/"u':
+                    self._fail("in string escape code")
+                if self._peek() == ord("u"):
+                    for _ in range(4):
+                        self._at += 1
+                        if self._peek() not in b"0123456789abcdefABCDEF":
+                            self._fail("in \\u hexadecimal character escape")
             self._at += 1
         self._at += 1
-
-    def _escape(self) -> None:
-        self._at += 1
-        if self._peek() not in b'bfnrt\\/"u':
-            self._fail("in string escape code")
-        if self._peek() == ord("u"):
-            for _ in range(4):
-                self._at += 1
-                if self._peek() not in b"0123456789abcdefABCDEF":
-                    self._fail("in \\u hexadecimal character escape")
 
     def _next_in(self, wanted: bytes) -> bool:
         is_next = self._at < len(self._bytes) and self._bytes[self._at] in wanted

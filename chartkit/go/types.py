@@ -118,7 +118,18 @@ class GoTypes:
             return self._compile(entry.partition("=")[2], shown)
         if entry in self._types:
             return self._struct(entry, shown)
-        return _scalar(entry, shown)
+        if entry in _LIMITS:
+            return _integer(_LIMITS[entry], shown)
+        zero = "" if entry == "string" else False
+        wanted = type(zero)
+
+        def decode_scalar(value: Json, state: _State) -> Json:
+            if type(value) is wanted:
+                return value
+            state.mistyped(value, shown)
+            return zero
+
+        return decode_scalar
 
     def _fields(self, struct: str) -> tuple[dict[str, _Field], dict[str, _Field]]:
         """The fields of a struct by their names, and by their names in lower case."""
@@ -182,21 +193,6 @@ def _map_of(decode_one: Decoder, shown: str) -> Decoder:
         return {key: decode_one(value[key], state) for key in sorted(value)}
 
     return decode_map
-
-
-def _scalar(kind: str, shown: str) -> Decoder:
-    if kind in _LIMITS:
-        return _integer(_LIMITS[kind], shown)
-    zero = "" if kind == "string" else False
-    wanted = type(zero)
-
-    def decode_scalar(value: Json, state: _State) -> Json:
-        if type(value) is wanted:
-            return value
-        state.mistyped(value, shown)
-        return zero
-
-    return decode_scalar
 
 
 def _integer(limits: tuple[int, int], shown: str) -> Decoder:

@@ -398,20 +398,16 @@ class _ErrorCounter(logging.Handler):
 def check_kubeconfigs(paths: Iterable[Path]) -> None:
     """Look through kubeconfigs; raises InputError for one that is not as kubectl writes it."""
     for path in paths:
-        documents = _documents(path)
+        try:
+            documents = read_file(path)
+        except InputError as error:
+            location = error.location or Location(str(path))
+            text = "is not YAML that can be read" if location.line else error.message
+            raise InputError(text, location) from None
         if len(documents) != 1 or not isinstance(documents[0].body, dict):
             raise InputError("is not a kubeconfig", Location(str(path)), _HINT)
         for part in _TEXTS:
             _check_part(documents[0], part)
-
-
-def _documents(path: Path) -> list[Document]:
-    try:
-        return read_file(path)
-    except InputError as error:
-        location = error.location or Location(str(path))
-        text = "is not YAML that can be read" if location.line else error.message
-        raise InputError(text, location) from None
 
 
 def _check_part(document: Document, part: str) -> None:

@@ -163,7 +163,11 @@ def _verify_new_proof(entry: LogEntry, proof: InclusionProof, body: bytes, log: 
             "cannot verify Rekor v2 entry without baseUrl in transparency log's trusted root"
         )
     failed = "verifying log entry: unverified checkpoint signature"
-    host = _host(log.url)
+    try:
+        host = urlsplit(log.url).hostname or ""
+    except ValueError:
+        text = f"the address of the transparency log is not valid: {log.url[:100]}"
+        raise SignatureError(text) from None
     lines = proof.checkpoint.split("\n")
     if len(lines) < _LINES or lines[0] != host:
         raise SignatureError(f"{failed}: the checkpoint is not {host}'s")
@@ -184,15 +188,6 @@ def _verify_new_proof(entry: LogEntry, proof: InclusionProof, body: bytes, log: 
         log_id = hashlib.sha256(host.encode() + b"\n" + named).digest()
     verify_checkpoint(checkpoint=proof.checkpoint, root_hash=root, log_id=log_id, key=log.key)
     _verify_place(body, proof, entry.index, size, root)
-
-
-def _host(url: str) -> str:
-    try:
-        return urlsplit(url).hostname or ""
-    except ValueError:
-        raise SignatureError(
-            f"the address of the transparency log is not valid: {url[:100]}"
-        ) from None
 
 
 def _expected(bundle: Bundle, signer: Signer | None) -> bytes:

@@ -164,18 +164,14 @@ def _raise_unknown(layers: VerifiedLayers) -> None:
 def resolve(artifacts: Artifacts, image: str) -> tuple[RegistryReference, str]:
     """Return the repository of an image and its digest, requested if the reference has none. Raises
     SignatureError, NotThereError or RegistryError."""
-    parsed = _parse(image)
+    try:
+        parsed = parse_reference(image)
+    except ImageReferenceError:
+        raise SignatureError(f"failed to parse image {image}") from None
     if parsed.digest:
         return parsed, parsed.digest
     reference = asked(lambda: artifacts.resolve(image))
     return reference.reference, reference.document.digest
-
-
-def _parse(image: str) -> RegistryReference:
-    try:
-        return parse_reference(image)
-    except ImageReferenceError:
-        raise SignatureError(f"failed to parse image {image}") from None
 
 
 def build_checks(question: VerificationRequest, trust: TrustedRoots) -> CheckOptions:

@@ -86,7 +86,7 @@ class EngineValues:
         if self.find is None and (line or not key):
             return Location(self.document.source.file, line or 1)
         find = self.find or self.document.locate
-        return replace(find(*filter(None, key.split("."))), column=None)
+        return replace(find(*filter(None, key.split("."))), column=0)
 
 
 @dataclass(slots=True)

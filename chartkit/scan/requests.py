@@ -339,7 +339,9 @@ def custom_resources(
     from chartkit.scan.custom_resources import definitions
     from chartkit.scan.custom_resources.results import CustomResources
 
-    resources = CustomResources(definitions.read_definitions([*own, *objects]))
+    # Objects of a version that no API server serves have a row about it already.
+    served = (item for item in objects if not definitions.is_outdated(item))
+    resources = CustomResources(definitions.read_definitions([*own, *served]))
     for fault in (*resources.definitions.faults, *(resources.undefined(objects) if own else ())):
         note(fault)
     return resources if resources.definitions.kinds else None

@@ -129,6 +129,14 @@ def test_faults_of_definitions_are_named_at_their_place(
     assert done.code in (0, 1)
 
 
+def test_an_outdated_definition_among_the_objects_has_one_row(folder: Path) -> None:
+    text = DEFINITION.replace("apiextensions.k8s.io/v1", "apiextensions.k8s.io/v1beta1", 1)
+    (folder / "crds" / "goose.yaml").write_text(text)
+    done = chartkit(folder, "scan", "crds", "-p", "policy.yaml")
+    [row] = [line for line in done.err.splitlines() if "v1beta1" in line]
+    assert "warning object-fields: Kubernetes " in row
+
+
 def test_a_path_without_definitions_is_refused(folder: Path) -> None:
     done = chartkit(folder, "scan", "goose.yaml", "--crds", "goose.yaml", "-p", "policy.yaml")
     assert done.code == 2

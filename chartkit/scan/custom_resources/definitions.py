@@ -67,13 +67,18 @@ class Definitions:
         return [key.version for key in self.kinds if (key.group, key.kind) == (group, kind)]
 
 
+def is_outdated(resource: Resource) -> bool:
+    """Report whether an object defines a kind in a version that no API server serves any more."""
+    return is_definition(resource) and resource.api_version != _SERVED
+
+
 def read_definitions(resources: Iterable[Resource]) -> Definitions:
     """Return the kinds that objects define; of two definitions of a kind the last counts."""
     kinds: dict[GroupVersionKind, CustomKind] = {}
     schemas: dict[tuple[str, str], _Read] = {}
     faults: list[Diagnostic] = []
     for resource in filter(is_definition, resources):
-        if resource.api_version != _SERVED:
+        if is_outdated(resource):
             message = f"{resource.api_version}: no API server serves it any more"
             faults.append(_fault(resource, message, "/apiVersion", f"write {_SERVED}"))
             continue

@@ -14,6 +14,7 @@ from typing import Final
 from chartkit.addons.migrate.charts.forms import (
     SWITCH,
     LeftPolicy,
+    NamedTemplates,
     NewForm,
     named_templates,
     new_forms,
@@ -21,6 +22,7 @@ from chartkit.addons.migrate.charts.forms import (
 )
 from chartkit.addons.migrate.charts.helpers import helpers
 from chartkit.addons.migrate.charts.proof import Agree, ChartProof, ValuesCase, cases
+from chartkit.addons.migrate.charts.served import checks
 from chartkit.addons.migrate.charts.template import DOCUMENT
 from chartkit.addons.migrate.charts.variants import HELPERS
 from chartkit.documents.reader import parse_yaml
@@ -62,6 +64,7 @@ class ChartMigration:
     left: Sequence[tuple[Location, str]] = ()
     refused: Mapping[Path, Sequence[str]] = field(default_factory=dict)
     served: Sequence[Location] = ()
+    checks: Sequence[Location] = ()
 
     def has(self, location: Location) -> bool:
         """Report whether a template is converted, or named with the reason why it is not."""
@@ -94,20 +97,7 @@ def migrate_chart(
         return ChartMigration()
     prefix = chart_name(folder)
     named = named_templates([*_of_dependencies(folder), *sources.values()], prefix, _values(folder))
-    forms: dict[Path, list[NewForm]] = {}
-    left: list[tuple[Location, str]] = []
-    present: set[Path] = set()
-    for file, text in sources.items():
-        if file.suffix == ".tpl":
-            continue
-        placed = new_forms(text, named)
-        if not placed and DOCUMENT.search(text):
-            present.add(file)
-        for form in placed:
-            if isinstance(form, LeftPolicy):
-                left.append((Location(str(file), form.line), form.reason))
-            else:
-                forms.setdefault(file, []).append(form)
+    forms, left, present = _placed(sources, named)
     texts: dict[Path, str] = {}
     _leave_together(forms, left)
     while forms:
@@ -137,7 +127,34 @@ def migrate_chart(
         left,
         refused,
         [Location(file, line) for file, line in sorted(conditions)],
+        [
+            Location(str(file), line)
+            for file, text in (sources.items() if forms or present else ())
+            for line in checks(text)
+        ],
     )
+
+
+def _placed(
+    sources: Mapping[Path, str], named: NamedTemplates
+) -> tuple[dict[Path, list[NewForm]], list[tuple[Location, str]], set[Path]]:
+    """Return the new forms of templates, the policies without one, and the templates that have both
+    forms."""
+    forms: dict[Path, list[NewForm]] = {}
+    left: list[tuple[Location, str]] = []
+    present: set[Path] = set()
+    for file, text in sources.items():
+        if file.suffix == ".tpl":
+            continue
+        placed = new_forms(text, named)
+        if not placed and DOCUMENT.search(text):
+            present.add(file)
+        for form in placed:
+            if isinstance(form, LeftPolicy):
+                left.append((Location(str(file), form.line), form.reason))
+            else:
+                forms.setdefault(file, []).append(form)
+    return forms, left, present
 
 
 def _leave_together(forms: dict[Path, list[NewForm]], left: list[tuple[Location, str]]) -> None:
@@ -301,6 +318,7 @@ def migrate_charts(
     left: list[tuple[Location, str]] = []
     refused: dict[Path, Sequence[str]] = {}
     served: list[Location] = []
+    stopping: list[Location] = []
     for folder in folders:
         try:
             made = migrate_chart(folder, given, target, known, agree)
@@ -315,4 +333,5 @@ def migrate_charts(
         left += made.left
         refused |= made.refused
         served += made.served
-    return ChartMigration(texts, frozenset(converted), left, refused, served)
+        stopping += made.checks
+    return ChartMigration(texts, frozenset(converted), left, refused, served, stopping)

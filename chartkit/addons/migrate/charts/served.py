@@ -17,6 +17,10 @@ from chartkit.helm.syntax import Action, Call, Inner, Literal, Path, Term, terms
 
 _HAS: Final = ".Capabilities.APIVersions.Has"
 _ASKED: Final = re.compile(rf"\$?{re.escape(_HAS)}\s+([\"`]){re.escape(KYVERNO_GROUP)}/[^\"`]*\1")
+_CHECK: Final = re.compile(
+    rf"\{{\{{-?\s*if\s[^}}]*{re.escape(_HAS)}\s+[\"`]{re.escape(KYVERNO_GROUP)}/[^}}]*\}}\}}"
+    r"\s*\{\{-?\s*fail\b"
+)
 _INSIDE: Final = re.compile(r"^\{\{-?\s*(?:else\s+)?if\s+|\s*-?\}\}$")
 _DEEPEST: Final = 4
 Named = Mapping[str, Sequence[Node]]
@@ -32,6 +36,11 @@ class Served:
     either: str
     old: str
     new: str
+
+
+def checks(text: str) -> list[int]:
+    """Return the lines of a template that stop Helm where the API of kyverno.io is not served."""
+    return [text.count("\n", 0, match.start()) + 1 for match in _CHECK.finditer(text)]
 
 
 def served(text: str, region: Region, named: Named) -> Served | None:

@@ -40,6 +40,9 @@ _RENDERED: Final = "is rendered from a chart, whose template stays: change it by
 _READ: Final = "is in a file that a template reads: migrate that file itself"
 _DEPENDENCY: Final = "a chart that others depend on, with {policies}: migrate the chart itself"
 _TEMPLATE: Final = "the policy of this template stays: {reason}"
+_CHECK: Final = (
+    "stops Helm where the API kyverno.io is not served, which the new policies do not need"
+)
 _IN_CLUSTER: Final = "is in a cluster, where nothing is changed"
 _STATUS: Final = "a test waits for the status of {name}, which the new policies replace"
 _PRESENT: Final = "{name} is there already, and what {legacy} becomes has the same name"
@@ -85,6 +88,7 @@ def mentions(
         rows += _in_chart(chart, charts, own)
     rows += _rendered(migrated, charts)
     rows += (Mention(place, _TEMPLATE.format(reason=reason)) for place, reason in charts.left)
+    rows += (Mention(place, _CHECK) for place in charts.checks)
     rows += _exceptions(migrated)
     return rows
 

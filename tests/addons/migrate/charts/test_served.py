@@ -97,3 +97,11 @@ def test_a_version_may_come_from_values(tmp_path: Path, version: str, is_first: 
     assert not _migrated(chart).left
     assert _kinds(chart, "both") == ["ClusterPolicy", "ValidatingPolicy"]
     assert not _migrated(chart).texts
+
+
+def test_a_check_that_stops_helm_without_the_old_api_is_named(tmp_path: Path) -> None:
+    check = f'\n{{{{- if not ({HAS}) }}}}\n  {{{{- fail "Kyverno is missing" }}}}\n{{{{- end }}}}\n'
+    chart = write_chart(tmp_path / "c", {"p.yaml": policy(RULES), "check.yaml": check})
+    for _ in range(2):
+        (place,) = _migrated(chart).checks
+        assert (Path(place.file).name, place.line) == ("check.yaml", 2)

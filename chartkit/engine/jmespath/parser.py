@@ -216,7 +216,9 @@ class _KyvernoParser(Parser):
 
     def _token_led_lparen(self, left: Tree) -> Tree:
         # Whatever stands before the parenthesis: a name that is not a string fails in the search.
-        return super()._token_led_lparen({"type": "field", "value": left.get("value")})
+        name = left.get("value")
+        name = name if isinstance(name, str) else None
+        return super()._token_led_lparen({"type": "field", "value": name})
 
     def _parse_comparator(self, left: Tree, comparator: str) -> Tree:
         right = self._expression(self.BINDING_POWER[comparator])

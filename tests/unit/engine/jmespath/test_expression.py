@@ -70,6 +70,12 @@ def test_unknown_function_where_reached() -> None:
         search("bogus(`1`)")
 
 
+@pytest.mark.parametrize("text", ["`[1]`(a)", '`{"a": 1}`(a).b', "`1`(a)", "@(a)"])
+def test_what_is_called_and_no_name_fails_where_reached(text: str) -> None:
+    with pytest.raises(JMESPathError, match="invalid node value type"):
+        compile_expression(text).search({"a": 1})
+
+
 @pytest.mark.parametrize(
     "text", ["request.missing", "request.missing.further", "request.missing.length(@)"]
 )

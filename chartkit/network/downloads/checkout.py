@@ -77,7 +77,10 @@ def read_checkout(
     for name, blob, size in _blobs(path, commit, only):
         wanted.append((name, blob, size))
         collected.announce(len(wanted), size)
-    contents = _contents(path, [(blob, size) for _, blob, size in wanted], limits)
+    if sum(size for _, _, size in wanted) > limits.total:
+        text = f"is larger than {limits.total:,} bytes"
+        raise InputError(text, Location(str(path)))
+    contents = blobs_of(path, [blob for _, blob, _ in wanted])
     for (name, _, _), content in zip(wanted, contents, strict=True):
         collected.add(name, content)
     return commit, collected.finish()
@@ -180,24 +183,6 @@ def _blobs(path: Path, commit: str, only: Sequence[str]) -> Iterator[tuple[str, 
         # What is not a blob is another repository's commit: a submodule, of which nothing is here.
         if kind == "blob" and mode in _FILES and not is_left_out(name):
             yield checked_name(name, str(path)), blob, int(size)
-
-
-def _contents(path: Path, blobs: Sequence[tuple[str, int]], limits: Limits) -> Iterator[bytes]:
-    if sum(size for _, size in blobs) > limits.total:
-        text = f"is larger than {limits.total:,} bytes"
-        raise InputError(text, Location(str(path)))
-    asked = "".join(f"{blob}\n" for blob, _ in blobs).encode("ascii")
-    done = _run(path, ["cat-file", "--batch=%(objectname) %(objectsize)"], asked)
-    _require(done, path)
-    at = 0
-    for blob, size in blobs:
-        header = f"{blob} {size}\n".encode("ascii")
-        if not done.stdout.startswith(header, at):
-            hint = "fetch it whole, and try again"
-            raise InputError("the checkout lacks objects", Location(str(path)), hint)
-        at += len(header)
-        yield done.stdout[at : at + size]
-        at += size + 1
 
 
 def _run(

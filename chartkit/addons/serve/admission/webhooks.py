@@ -318,9 +318,8 @@ class _Family:
                 suffix = f"-{FINE_GRAINED}-{namespace}{fine_policy.name}"
                 forms = _forms(policy)
                 if fine_policy.kind_name == NAMESPACED + CelKind.IMAGE_VALIDATING:
-                    forms = forms[
-                        :1
-                    ]  # As in Kyverno, which extends only policies of the cluster here.
+                    # Kyverno extends only policies of the cluster here.
+                    forms = forms[:1]
                 given = mapping_at(fine_policy.spec, "webhookConfiguration").get("timeoutSeconds")
                 settings: Body = {}
                 if isinstance(given, int):

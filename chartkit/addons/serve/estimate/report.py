@@ -228,8 +228,8 @@ class Report:
 
 @dataclass(slots=True)
 class ReportWriter:
-    """Tells which reports Kyverno writes; policies: by ID; facts: of policies, for the fields of
-    their results."""
+    """The reports that Kyverno writes; policies: by ID; facts: of policies, for the fields of their
+    results."""
 
     settings: EngineSettings
     policies: Mapping[str, RunnablePolicy]

@@ -313,25 +313,21 @@ def migrate_charts(
     agree: Agree | None,
 ) -> ChartMigration:
     """Return the migration of several charts as one."""
-    texts: dict[Path, str] = {}
-    converted: set[Path] = set()
-    left: list[tuple[Location, str]] = []
-    refused: dict[Path, Sequence[str]] = {}
-    served: list[Location] = []
-    stopping: list[Location] = []
+    made: list[ChartMigration] = []
     for folder in folders:
         try:
-            made = migrate_chart(folder, given, target, known, agree)
+            made.append(migrate_chart(folder, given, target, known, agree))
         except ChartkitError as error:
-            left.append((error.location or Location(str(folder)), error.message))
-            continue
+            place = error.location or Location(str(folder))
+            made.append(ChartMigration(left=[(place, error.message)]))
         except (OSError, UnicodeDecodeError) as error:
-            left.append((Location(str(folder)), f"cannot be read: {error}"))
-            continue
-        texts |= made.texts
-        converted |= made.converted
-        left += made.left
-        refused |= made.refused
-        served += made.served
-        stopping += made.checks
-    return ChartMigration(texts, frozenset(converted), left, refused, served, stopping)
+            reason = f"cannot be read: {error}"
+            made.append(ChartMigration(left=[(Location(str(folder)), reason)]))
+    return ChartMigration(
+        {file: text for one in made for file, text in one.texts.items()},
+        frozenset(file for one in made for file in one.converted),
+        [row for one in made for row in one.left],
+        {file: reasons for one in made for file, reasons in one.refused.items()},
+        [place for one in made for place in one.served],
+        [place for one in made for place in one.checks],
+    )

@@ -385,12 +385,10 @@ class _Run:
 
     def _yaml(self, value: Term) -> str:
         """Return the lines of a list of texts."""
-        constant = self._constants(value)
-        if constant is not None:
-            return "\n".join(f"- {self._constant(item)}" for item in constant)
         last = self._last_line()
         key = last.removeprefix("- ").removesuffix(":")
-        if last.startswith("- ck-mark") or (last.endswith(":") and key in _TEXT_LISTS):
+        is_list = last.startswith("- ck-mark") or (last.endswith(":") and key in _TEXT_LISTS)
+        if is_list or self._constants(value) is not None:
             return "\n".join(f"- {item}" for item in self._items(value))
         sections = _SECTION.findall("".join(self._parts))
         section = sections[-1] if sections else key

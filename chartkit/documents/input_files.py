@@ -175,9 +175,3 @@ def unreadable(error: OSError | ValueError, location: Location) -> InputError:
     if isinstance(error, OSError):
         return InputError(f"cannot be read: {error.strerror or error}", location)
     return InputError("is not a path: it holds a NUL byte or what no path can hold", location)
-
-
-def named_in(folder: Path, name: str) -> Path:
-    """The path that a file of a folder names, with its links followed as far as they lead. No file
-    has a null byte in its name."""
-    return Path(os.path.realpath(folder / name.replace("\x00", "")))

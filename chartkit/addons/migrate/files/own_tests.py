@@ -10,8 +10,7 @@ from typing import Any, Final
 
 from chartkit.addons.migrate.conversion import RuleOutcome
 from chartkit.addons.migrate.files.surroundings import Mention
-from chartkit.addons.migrate.files.texts import FileText, MigratedObject
-from chartkit.documents.input_files import named_in
+from chartkit.addons.migrate.files.texts import FileText, MigratedObject, named_in
 from chartkit.documents.reader import Document, read_file, read_text
 from chartkit.engine.cluster_policy.autogen import written_name
 from chartkit.engine.kubernetes.kinds import NAMESPACED, resource_name

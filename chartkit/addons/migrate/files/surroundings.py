@@ -13,10 +13,9 @@ from chartkit.addons.migrate.charts.chart import ChartMigration, chart_name
 from chartkit.addons.migrate.convert import policy_key
 from chartkit.addons.migrate.files.kustomize.carried import Carried
 from chartkit.addons.migrate.files.references import PATCH, PATCHES, Steps, references
-from chartkit.addons.migrate.files.texts import MigratedObject
+from chartkit.addons.migrate.files.texts import MigratedObject, named_in
 from chartkit.addons.migrate.plan.inventory import Inventory, LegacyObject, is_status
 from chartkit.addons.migrate.plan.origin import Tool
-from chartkit.documents.input_files import named_in
 from chartkit.documents.reader import Document, read_file, read_source, resources
 from chartkit.engine.cluster_policy.policy_check.warnings import is_legacy
 from chartkit.engine.kubernetes.kinds import group_of

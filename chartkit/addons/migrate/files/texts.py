@@ -4,6 +4,7 @@ was."""
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -411,3 +412,9 @@ def _end(node: Any) -> int:
         return int(mark.line + bool(mark.column))
     last = node.value[-1]
     return _end(last[1] if isinstance(last, tuple) else last)
+
+
+def named_in(folder: Path, name: str) -> Path:
+    """The path that a file of a folder names, with its links followed as far as they lead. No file
+    has a null byte in its name."""
+    return Path(os.path.realpath(folder / name.replace("\x00", "")))

@@ -22,9 +22,8 @@ from chartkit.addons.migrate.files.kustomize.entries import (
     rewritten,
 )
 from chartkit.addons.migrate.files.kustomize.patches import Merge, Patch, StaysError, difference
-from chartkit.addons.migrate.files.texts import FileText, MigratedObject
+from chartkit.addons.migrate.files.texts import FileText, MigratedObject, named_in
 from chartkit.addons.migrate.plan.inventory import Inventory, LegacyObject
-from chartkit.documents.input_files import named_in
 from chartkit.documents.reader import Document, resources
 from chartkit.engine.kubernetes.kinds import CEL_GROUP
 from chartkit.errors import InputError

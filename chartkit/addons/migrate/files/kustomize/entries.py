@@ -17,8 +17,7 @@ from chartkit.addons.migrate.files.kustomize.patches import (
 )
 from chartkit.addons.migrate.files.printed import comments_in
 from chartkit.addons.migrate.files.references import fits
-from chartkit.addons.migrate.files.texts import SEPARATOR, MigratedObject
-from chartkit.documents.input_files import named_in
+from chartkit.addons.migrate.files.texts import SEPARATOR, MigratedObject, named_in
 from chartkit.documents.reader import Document, read_text
 from chartkit.documents.yaml_dump import dump_yaml
 from chartkit.engine.kubernetes.kinds import CEL_GROUP, DEFAULT_NAMESPACE

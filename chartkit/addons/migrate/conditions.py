@@ -56,6 +56,7 @@ def conditions_met(body: Json, names: Names) -> Expr:
     """Report whether the preconditions of an element hold, which Kyverno passes over where they
     cannot be evaluated; raises `NotConvertible`, `ConditionsMalformed`."""
     parsed = blocks_of(body)
+    names = replace(names, failing=frozenset())
     met: Expr = cel.TRUE
     for condition in reversed(_distinct(parsed.all or ())):
         met = conjunction(_evaluable(condition, names), condition_holds(condition, names), met)
@@ -69,10 +70,17 @@ def conditions_met(body: Json, names: Names) -> Expr:
 
 
 def _evaluable(condition: Condition, names: Names) -> Expr:
-    """Report whether the fields that a condition names are there."""
+    """Report whether the fields and variables that a condition names are there."""
     terms = (term_of(side, names) for side in (condition.key, condition.value))
-    places = [term.place for term in terms if isinstance(term, Value) and term.strict]
-    return conjunction(*(place.is_present() for place in places))
+    needed: list[Term] = [term for term in terms if isinstance(term, Value) and term.strict]
+    written = f"{condition.key} {condition.value}"
+    needed += [term for name, term in names.loose.items() if name in written]
+    present = (
+        term.presence if isinstance(term, Stream) else term.place.is_present()
+        for term in needed
+        if isinstance(term, Stream | Value)
+    )
+    return conjunction(*dict.fromkeys(present))
 
 
 def blocks_hold(blocks: Blocks, names: Names, preceding: Iterable[Condition] = ()) -> Expr:

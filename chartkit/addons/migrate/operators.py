@@ -30,7 +30,7 @@ from chartkit.addons.migrate.expressions.presence import (
 )
 from chartkit.addons.migrate.expressions.verdict import conjunction, disjunction, is_name
 from chartkit.addons.migrate.jmespath import Constant, Stream, Term, Value
-from chartkit.addons.migrate.jmespath.terms import expression_of
+from chartkit.addons.migrate.jmespath.terms import double_of, expression_of
 from chartkit.engine.cel.syntax import Expr
 from chartkit.engine.cel.syntax.tree import Binary, Call, Ident, ListLiteral, Literal, count
 from chartkit.engine.cluster_policy.conditions.operators import (
@@ -263,6 +263,8 @@ def ordered(sign: str) -> Test:
                 UNKNOWN,
             ):
                 return cel.compare(sign, left.value, right.taken_for(left.type).value)
+            case Value(left), Value(right) if {left.type, right.type} == {"int", "double"}:
+                return cel.compare(sign, double_of(key), double_of(value))
             case Value(left), Value(right) if left.type == UNKNOWN and right.type in _ORDERED:
                 return cel.compare(sign, left.taken_for(right.type).value, right.value)
             case Value(left), Value(right) if left.type == right.type == QUANTITY:

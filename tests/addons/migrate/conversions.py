@@ -72,9 +72,12 @@ def policy(rule: str, kind: str = "ConfigMap") -> Body:
     return body
 
 
-def converted(rule: str, kind: str = "ConfigMap") -> Converted:
-    """Return what a rule becomes; rule: what stands in it next to name and match, as YAML."""
-    legacy = Resource(policy(rule, kind), Location("policy.yaml"))
+def converted(rule: str, kind: str = "ConfigMap", spec: Body | None = None) -> Converted:
+    """Return what a rule becomes; rule: what stands in it next to name and match, as YAML; spec:
+    further fields of the policy's spec."""
+    body = policy(rule, kind)
+    body["spec"].update(spec or {})
+    legacy = Resource(body, Location("policy.yaml"))
     conversion = convert(legacy)
     outcome = conversion.outcomes[0]
     changes = (

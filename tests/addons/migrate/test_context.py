@@ -149,3 +149,21 @@ def test_two_texts_are_in_order_as_what_they_spell() -> None:
     key = "'{{ to_lower(request.object.spec.a) }}'"
     (expression,) = converted(rule.replace("KEY", key), "example.com/v1/Widget").expressions
     assert all(read in expression for read in ("duration(", "quantity(", "semver("))
+
+
+def test_rules_with_errors_of_functions_and_lists() -> None:
+    key = "'{{ add(to_number(request.object.spec.a), `1`) }}'"
+    rule = _DENY.replace("Equals, value: yes-it-is", "GreaterThan, value: 5")
+    (expression,) = converted(rule.replace("KEY", key), "example.com/v1/Widget").expressions
+    assert "double(object.spec.a) : optional.none().value()) + 1.0" in expression
+    loop = "validate: {message: m, foreach: [{list: LIST, deny: {}}]}"
+    lists = '"request.object.spec.[containers, initContainers || `[]`] | []"'
+    (expression,) = converted(loop.replace("LIST", lists), "Pod").expressions
+    assert expression.endswith(".all(item, item.all(item2, false))")
+
+
+def test_a_policy_that_ignores_failures_lets_through_what_it_cannot_evaluate() -> None:
+    rule = _DENY.replace("KEY", "'{{ request.object.spec.a }}'")
+    ignore = {"failurePolicy": "Ignore", "validationFailureAction": "Enforce"}
+    found = converted(rule, "example.com/v1/Widget", spec=ignore)
+    assert found.expressions == ["!(object.?spec.?a.hasValue() && object.spec.a == 'yes-it-is')"]

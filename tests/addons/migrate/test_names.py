@@ -46,6 +46,7 @@ def _of(batch: Batch, policies: Sequence[Resource]) -> Iterator[str]:
         [("a", ["b", "c"]), ("a-b", ["x"])],
         [("a", ["b-c", "d"]), ("a-b", ["c", "d"])],
         [("a-b", ["c", "d"]), ("a", ["b-c", "b-d"])],
+        [("a", ["Check it", "check-it", "check_It"])],
     ],
 )
 def test_no_two_policies_have_one_name(policies: Sequence[tuple[str, Sequence[str]]]) -> None:
@@ -57,3 +58,4 @@ def test_no_two_policies_have_one_name(policies: Sequence[tuple[str, Sequence[st
 def test_names_follow_the_rules_where_they_can() -> None:
     assert _names(_legacy("a", ["b", "c"]), _legacy("a-d", ["x"])) == ["a-b", "a-c", "a-d"]
     assert _names(_legacy("a", ["b", "c"]), _legacy("a-b", ["x"], "shop")) == ["a-b", "a-c", "a-b"]
+    assert _names(_legacy("a", ["Has Labels!", "has_limits"])) == ["a-has-labels", "a-has-limits"]

@@ -106,7 +106,10 @@ def flatten(translator: Translator, node: Node, current: Term | None) -> Term:
             return nested(without_null(term), term.item, translator.names.taken)
         case Stream() if term.item.is_list:
             return nested(without_null(term), term.item, translator.names.taken)
-    return stream_of(term, translator.names)
+    stream = stream_of(term, translator.names)
+    if isinstance(term, Value) and stream.item.is_list:
+        return nested(stream, stream.item, translator.names.taken)
+    return stream
 
 
 def _has_nothing(term: Term) -> bool:

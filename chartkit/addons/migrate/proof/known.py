@@ -32,6 +32,7 @@ from chartkit.addons.migrate.differences import (
     NO_DATA,
     NO_TARGET,
     OWN_QUOTES,
+    PASSES_ERRORS,
     PLAIN_TEXTS,
     READ_TEXTS,
     REPLICATION_CONTROLLERS,
@@ -322,6 +323,7 @@ _CHANGES: Final[Mapping[str, Callable[[_Difference], bool]]] = {
     NO_TARGET: lambda two: (
         any(error.endswith(" not found") for error in two.old_errors) and not two.new_errors
     ),
+    PASSES_ERRORS: lambda two: bool(two.old_errors) and two.new.result in _QUIET,
     PLAIN_TEXTS: lambda two: _is_read_as_yaml(two.case),
     READ_TEXTS: lambda two: (
         bool(two.old_errors or two.new_errors) and not _has_structured_text(two.case)

@@ -6,8 +6,14 @@ import json
 from dataclasses import dataclass, replace
 from typing import Final
 
+from chartkit.addons.migrate.conditions import conditions_met, may_fail
 from chartkit.addons.migrate.conversion import NotConvertible
-from chartkit.addons.migrate.differences import DELETIONS, NEVER_REFUSES, REFUSES_ALL
+from chartkit.addons.migrate.differences import (
+    DELETIONS,
+    NEVER_REFUSES,
+    PASSES_ERRORS,
+    REFUSES_ALL,
+)
 from chartkit.addons.migrate.expressions import build as cel
 from chartkit.addons.migrate.expressions.presence import asking_once
 from chartkit.addons.migrate.expressions.verdict import as_bool, conjunction, is_guard
@@ -60,6 +66,10 @@ def convert_validate(rule: Rule, policy: Policy) -> ConvertedRule:
     names = context.names
     conditions = preconditions_of(stated, context)
     expression = _expression(rule.validate, scope, names, policy.namespace)
+    conditions_ = (rule.validate.deny or {}).get("conditions")
+    if conditions_ and _lets_errors_through(rule, policy) and may_fail(conditions_, names):
+        names.note(PASSES_ERRORS)
+        expression = cel.negate(conditions_met(conditions_, names))
     if expression == cel.TRUE:
         if rule.validate.deny is None:
             raise NotConvertible("the rule can never refuse anything", "validate")
@@ -90,9 +100,17 @@ def convert_validate(rule: Rule, policy: Policy) -> ConvertedRule:
     return with_template_metadata(converted)
 
 
+def _lets_errors_through(rule: Rule, policy: Policy) -> bool:
+    """Report whether a rule that denies lets through what it cannot evaluate."""
+    spec = policy.resource.body["spec"]
+    webhook = spec.get("webhookConfiguration") or {}
+    action = rule.body.get("validate", {}).get("failureAction")
+    return (webhook.get("failurePolicy") or spec.get("failurePolicy")) == "Ignore" and str(
+        action or spec.get("validationFailureAction")
+    ).lower() == "enforce"
+
+
 def _expression(validation: Validation, scope: Scope, names: Names, namespace: str) -> Expr:
-    if validation.deny is not None and not validation.deny.get("conditions"):
-        return cel.FALSE
     if validation.deny is not None:
         return cel.negate(denied(validation.deny, names))
     if validation.pattern is not None:

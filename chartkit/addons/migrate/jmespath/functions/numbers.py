@@ -36,6 +36,8 @@ from chartkit.addons.migrate.jmespath.terms import (
     Term,
     Value,
     computed,
+    double_of,
+    type_of,
 )
 from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.syntax import Expr
@@ -126,10 +128,20 @@ def _arithmetic(name: str, operator: str, of_sizes: str = "") -> None:
         if of_sizes and all(map(_is_size, args)):
             first, second = map(_quantity, args)
             return computed(cel.method(first, of_sizes, second), SIZE)
+        if operator != "%" and any(type_of(arg) == "double" for arg in args):
+            left, right = map(_double, args)
+            return computed(cel.compare(operator, left, right), "double")
         left, right = (_whole(arg) for arg in args)
         return computed(cel.compare(operator, left, right), "int")
 
     FUNCTIONS[name] = function
+
+
+def _double(term: Term) -> Expr:
+    """Return a number as a double, an error where there is none."""
+    if isinstance(term, Value) and term.place.type == "double" and term.place.given != cel.TRUE:
+        return cel.conditional(term.place.given, term.place.settled().value, cel.nothing())
+    return double_of(term)
 
 
 def _whole(term: Term) -> Expr:

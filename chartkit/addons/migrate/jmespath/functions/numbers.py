@@ -116,8 +116,10 @@ def to_number(names: Names, args: Sequence[Term]) -> Term:
     is_there: Expr = cel.TRUE
     if isinstance(term, Value) and not term.strict:
         is_there, term = term.place.is_present(), Value(term.place.settled())
-    is_printed = isinstance(term, Value) and term.place.type in (QUANTITY, INT_OR_TEXT)
-    written = cel.call("string", term.place.value) if is_printed else text_or_field(term)
+    if isinstance(term, Value) and term.place.type in (QUANTITY, INT_OR_TEXT):
+        written: Expr = cel.call("string", term.place.value)
+    else:
+        written = text_or_field(term)
     number = computed(cel.call("double", written), "double")
     given = conjunction(is_there, cel.method(written, "matches", _IS_NUMBER))
     return Value(replace(number.place, given=given), strict=False)

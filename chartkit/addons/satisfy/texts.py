@@ -6,17 +6,18 @@ expressions here do not know (assertions inside, classes of Unicode) is not a re
 
 from __future__ import annotations
 
+import importlib
 import re
 import warnings
 from collections import deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from re import _parser  # type: ignore[attr-defined]
 from typing import Any, Final
 
 from chartkit.engine.scalars.wildcard import regular_expression
 
+_parser: Final[Any] = importlib.import_module("re._parser")
 _MOST_STATES: Final = 4_000
 """The most states of a product: what has more is not decided."""
 _MOST_LANGUAGES: Final = 40

@@ -94,13 +94,18 @@ def _identity(body: Body) -> list[Json]:
 def refusals(body: Body, contents: Contents | None = None) -> Iterator[str]:
     """Yield the reasons for which an API server does not store an object, by their class."""
     contents = Contents() if contents is None else contents
-    resource = Resource(body)
-    yield from _metadata(resource)
-    kind = kind_of(resource)
+    kind, metadata = kind_of(Resource(body)), body.get("metadata")
+    namespaced = not is_cluster_scoped(kind)
+    key = contents.of(metadata), _METADATA, str(namespaced)
+    if key not in contents.reasons:
+        contents.reasons[key] = tuple(_metadata(metadata, namespaced))
+    yield from contents.reasons[key]
+    for path in (("spec", "template"), ("spec", "jobTemplate", "spec", "template")):
+        yield from _texts(mapping_at(body, *path, "metadata").get("labels"), labels=True)
     root = root_type(kind)
     if root != ANY:
         yield from _of_type(body, root, "", contents)
-    elif isinstance(metadata := body.get("metadata"), dict):
+    elif isinstance(metadata, dict):
         typed = {key: value for key, value in metadata.items() if key not in _TIMES}
         yield from _of_type(typed, _METADATA, "", contents)
     if kind in TEMPLATED:
@@ -129,8 +134,7 @@ def _is_schedule(text: Json) -> bool:
     return True
 
 
-def _metadata(resource: Resource) -> Iterator[str]:
-    metadata = resource.body.get("metadata")
+def _metadata(metadata: Json, namespaced: bool) -> Iterator[str]:
     if not isinstance(metadata, dict):
         yield "objects without metadata"
         return
@@ -138,7 +142,6 @@ def _metadata(resource: Resource) -> Iterator[str]:
     name = metadata.get("name", metadata.get("generateName"))
     if not isinstance(name, str) or not _NAME.fullmatch(name.removesuffix("-")):
         yield "invalid names"
-    namespaced = not is_cluster_scoped(kind_of(resource))
     namespace = metadata.get("namespace")
     if namespaced != bool(namespace) or (
         namespace and not (isinstance(namespace, str) and _NAMESPACE.fullmatch(namespace))
@@ -148,9 +151,6 @@ def _metadata(resource: Resource) -> Iterator[str]:
         yield "times of another type"
     yield from _texts(metadata.get("labels"), labels=True)
     yield from _texts(metadata.get("annotations"), labels=False)
-    for path in (("spec", "template"), ("spec", "jobTemplate", "spec", "template")):
-        below = mapping_at(resource.body, *path, "metadata")
-        yield from _texts(below.get("labels"), labels=True)
 
 
 def _texts(value: Json, *, labels: bool) -> Iterator[str]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from chartkit.addons.migrate.proof.model import Answer, Result, canonical
@@ -48,6 +50,8 @@ _ERROR: Final = "validation error: "
 _WORDED: Final = ("Validation rule '", "failed to verify image", "unverified image", "image")
 _INDEXED: Final = "CEL expression validation failed at index "
 """The beginnings of messages that Kyverno words itself."""
+_NAME: Final = "request.name"
+_ASKS_NAME: Final = re.compile(r"\brequest\.name\b")
 _QUIET: Final = {Status.SKIP: Answer(), Status.PASS: Answer(Result.PASS)}
 """The answers of forms that neither refuse nor change anything."""
 
@@ -72,6 +76,10 @@ class Form:
         policies = [compile_any(item, attachments) for item in resources if not is_binding(item)]
         self.admitting, self.cleaning = sorted_out(policies)
         self._by_id = {policy.policy.id: policy for policy in self.admitting}
+        bodies = {policy.policy.name: policy.policy.resource.body for policy in self.admitting}
+        self._asks_name = [
+            name for name, body in bodies.items() if _ASKS_NAME.search(json.dumps(body))
+        ]
         self._mutates_deleted = frozenset(_rules_about_deletion(self.admitting))
         self._at_admission = [policy for policy in self.admitting if policy.policy.admission]
         self._in_background = [policy for policy in self.admitting if policy.policy.background]
@@ -86,6 +94,10 @@ class Form:
         """Return what it says of a case; phases: of its admission; request: the request of the
         case, made where it is None."""
         request = case.request() if request is None else request
+        if self._asks_name and not case.is_background and request.resource.name:
+            # An API server names the object, where the command line does not.
+            values = {_NAME: request.resource.name}
+            request = replace(request, variables=dict.fromkeys(self._asks_name, values))
         if request.operation is Operation.DELETE and not self._mutates_deleted:
             # The webhook of mutations, of which an error ends the evaluation, is sent none.
             phases = [phase for phase in phases if phase is not Phase.MUTATE]

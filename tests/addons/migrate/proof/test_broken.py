@@ -84,6 +84,13 @@ _OWN_NAME = deny(
         (_ANNOTATIONS, "Ingress", "/etc/passwd", "/etc/passwdx", 800),
         (_QUOTAS, "Namespace", "< 1", "< 2", 800),
         (_OWN_NAME, "ConfigMap", "name.lowerAscii()", "name.upperAscii()", 800),
+        (
+            deny("{{ request.name }}", "Equals", "a*"),
+            "ConfigMap",
+            "request.name.startsWith('a')",
+            "request.name.startsWith('b')",
+            800,
+        ),
         (_TWO_LISTS, "Pod", ": object.spec.containers.all", ": object.spec.containers.exists", 800),
         (_LIMITS, "Pod", "requests.?memory.orValue('')", "requests.?memory.orValue('x')", 1_800),
     ],

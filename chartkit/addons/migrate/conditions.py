@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
@@ -39,10 +40,13 @@ from chartkit.engine.cluster_policy.conditions.parse import (
     Condition,
 )
 from chartkit.engine.context.variables import OPEN, has_variable
+from chartkit.engine.context.variables.syntax import find_variables
 from chartkit.go.strconv import mark_literals
 from chartkit.model import Json
 
 _NULL: Final = Constant(None)
+_ROOT: Final = re.compile(r"(?<![\w.-])[\w-]+")
+"""A name in a query that is not a field of something."""
 _OTHERS: Final = ("variables", "resource", "image", "http", "globalContext")
 """Names of what an API server, a registry or a service answers, and of variables, which may."""
 
@@ -73,8 +77,9 @@ def _evaluable(condition: Condition, names: Names) -> Expr:
     """Report whether the fields and variables that a condition names are there."""
     terms = (term_of(side, names) for side in (condition.key, condition.value))
     needed: list[Term] = [term for term in terms if isinstance(term, Value) and term.strict]
-    written = f"{condition.key} {condition.value}"
-    needed += [term for name, term in names.loose.items() if name in written]
+    queries = " ".join(one.query for one in find_variables(f"{condition.key} {condition.value}"))
+    asked = frozenset(_ROOT.findall(queries))
+    needed += [term for name, term in names.loose.items() if name in asked]
     present = (
         term.presence if isinstance(term, Stream) else term.place.is_present()
         for term in needed

@@ -125,6 +125,28 @@ def test_a_variable_without_a_default_must_have_a_value() -> None:
     assert found.variables == {"x": "object.metadata.finalizers[0]"}
 
 
+@pytest.mark.parametrize(
+    ("query", "is_needed"),
+    [("x", True), ("element.name || x", True), ("element.x", False), ("element.xname", False)],
+)
+def test_an_element_is_passed_over_for_the_variables_that_it_asks_for(
+    query: str, is_needed: bool
+) -> None:
+    rule = f"""
+context: [{{name: x, variable: {{jmesPath: request.object.metadata.labels.team}}}}]
+validate:
+  message: m
+  foreach:
+    - list: request.object.spec.items
+      preconditions: {{all: [{{key: "{{{{ {query} }}}}", operator: Equals, value: x}}]}}
+      deny:
+        conditions: {{any: [{{key: "{{{{ element.image }}}}", operator: Equals, value: y}}]}}
+"""
+    found = converted(rule, "Widget")
+    assert found.reason == ""
+    assert ("labels.?team.hasValue()" in found.expressions[0]) is is_needed
+
+
 def test_a_wildcard_before_a_variable_counts_in_a_list() -> None:
     rule = """
 validate:

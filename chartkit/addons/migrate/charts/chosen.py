@@ -15,7 +15,7 @@ DEFAULTS: Final[Mapping[str, Sequence[str]]] = {
     "kinds": ("Deployment",),
     "operations": ("CREATE", "UPDATE"),
 }
-"""What a policy is converted with where the chart has no values."""
+"""The kinds and operations with which a policy is converted where the chart has no values."""
 KINDS: Final = "chartkitkinds "
 OPERATIONS: Final = "chartkitoperations"
 _RESOURCE: Final = re.compile(r"^(\w+): ([\w.]*)/([\w*]+)/(\w+)$", re.MULTILINE)

@@ -22,7 +22,7 @@ SPECIMENS: Final = {
 }
 """The marks of fields that take no text: Kyverno takes 1 to 30 seconds, and a cron schedule."""
 PEM: Final = "-----BEGIN PUBLIC KEY-----", "\n-----END PUBLIC KEY-----"
-"""What stands around the mark of a public key."""
+"""The lines around the mark of a public key."""
 REFERENCE: Final = ".chartkit/any*"
 """The end of the mark of an image reference: of a registry and the beginning of a path, or of a
 registry alone, without a path."""

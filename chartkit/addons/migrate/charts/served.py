@@ -18,11 +18,11 @@ from chartkit.helm.syntax import Action, Call, Inner, Literal, Path, Term, terms
 _HAS: Final = ".Capabilities.APIVersions.Has"
 _ASKED: Final = re.compile(rf"\$?{re.escape(_HAS)}\s+([\"`]){re.escape(KYVERNO_GROUP)}/[^\"`]*\1")
 _CHECK: Final = re.compile(
-    rf"\{{\{{-?\s*if\s[^}}]*{re.escape(_HAS)}\s+[\"`]{re.escape(KYVERNO_GROUP)}/[^}}]*\}}\}}"
-    r"\s*\{\{-?\s*fail\b"
+    # An action in front of `fail`, in linear time: the end is looked for first.
+    r"\{\{-?\s*if\s(?=[^{}]*\}\}\s*\{\{-?\s*fail\b)"
+    rf"[^{{}}]*{re.escape(_HAS)}\s+[\"`]{re.escape(KYVERNO_GROUP)}/"
 )
 _INSIDE: Final = re.compile(r"^\{\{-?\s*(?:else\s+)?if\s+|\s*-?\}\}$")
-_DEEPEST: Final = 4
 Named = Mapping[str, Sequence[Node]]
 
 
@@ -100,22 +100,21 @@ def _is_question(term: Term) -> bool:
     return False
 
 
-def _asks(term: Term | None, region: Region, named: Named, depth: int = 0) -> bool:
+def _asks(term: Term | None, region: Region, named: Named) -> bool:
     """Report whether a term, its variables or the templates that it includes ask for the API."""
-    if term is None or depth > _DEEPEST:
-        return False
-    below = [value for part in terms(term) for value in _behind(part, region, named)]
-    return any(map(_is_question, terms(term))) or any(
-        _asks(value, region, named, depth + 1) for value in below
-    )
-
-
-def _behind(part: Term, region: Region, named: Named) -> Iterator[Term]:
-    match part:
-        case Path(root, _) if root and root in region.variables:
-            yield region.variables[root]
-        case Call("include", (Literal(name, True), *_)):
-            yield from _values(named.get(name, ()))
+    pending, followed = [term], set[str]()
+    while pending:
+        for part in terms(pending.pop()):
+            if _is_question(part):
+                return True
+            match part:
+                case Path(root, _) if root in region.variables and root not in followed:
+                    followed.add(root)
+                    pending.append(region.variables[root])
+                case Call("include", (Literal(name, True), *_)) if name not in followed:
+                    followed.add(name)
+                    pending += _values(named.get(name, ()))
+    return False
 
 
 def _values(nodes: Sequence[Node]) -> Iterator[Term]:

@@ -58,7 +58,7 @@ _PLAIN: Final = re.compile(
 _HOST: Final = "[a-z0-9-]+([.][a-z0-9-]+)+(:[0-9]+)?"
 _WHOLE: Final = f"^(?:{_HOST}/[a-z0-9._/-]*[*] ?)*$", "other references than REGISTRY/PATH*"
 _REGISTRY: Final = f"^(?:{_HOST})$", "another text than the name of a registry"
-"""What an image reference has to be, whole or up to its path, and what others are."""
+"""The form of an image reference, whole or up to its path, and the name of what has another."""
 _COMPLETED: Final = re.compile(
     rf"{PEM[0]}(?=ck-mark)|(?<=xxx){PEM[1]}|(?<=xxx)[.]chartkit(?:/any[*])?"
 )

@@ -1,4 +1,5 @@
-"""What stays next to new forms, since charts render ClusterPolicies until their values change."""
+"""Exceptions that stay next to their new forms: charts render ClusterPolicies until their values
+change."""
 
 from __future__ import annotations
 

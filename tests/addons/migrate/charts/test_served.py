@@ -48,6 +48,12 @@ def test_each_form_asks_for_its_own_api(tmp_path: Path, condition: str) -> None:
     assert _kinds(chart, "both", OLD, NEW) == ["ClusterPolicy", "ValidatingPolicy"]
 
 
+_CHAIN = f'{{{{ define "a9" }}}}{{{{ include "a0" . }}}}{{{{ {HAS} }}}}{{{{ end }}}}\n' + "".join(
+    f'{{{{ define "a{at}" }}}}{{{{ include "a{at + 1}" . }}}}{{{{ end }}}}\n' for at in range(9)
+)
+"""Named templates that include each other, in a circle."""
+
+
 @pytest.mark.parametrize(
     ("before", "opening"),
     [
@@ -56,6 +62,7 @@ def test_each_form_asks_for_its_own_api(tmp_path: Path, condition: str) -> None:
         ("", '{{- if lookup "v1" "CustomResourceDefinition" "" "clusterpolicies.kyverno.io" }}'),
         (f"{{{{- $has := {HAS} }}}}\n", "{{- if $has }}"),
         (f'{{{{- define "has" }}}}{{{{ {HAS} }}}}{{{{ end }}}}\n', '{{- if include "has" . }}'),
+        (_CHAIN, '{{- if include "a0" . }}'),
         ("", f'{{{{- if has "{OLD}" .Capabilities.APIVersions }}}}'),
     ],
 )

@@ -56,6 +56,14 @@ def test_what_an_api_server_refuses_fails_at_its_field(folder: Path) -> None:
 
 
 @pytest.mark.slow
+def test_the_value_of_a_variable_is_unknown(folder: Path) -> None:
+    text = GOOSE.replace("size: 3", "size: ${SIZE}\n  sise: ${SIZE}")
+    (folder / "goose.yaml").write_text(text)
+    rows = _rows(folder, "goose.yaml", "--crds", "crds")
+    assert [row[2] for row in rows if row[1] == "fail"] == ["goose.yaml:7:3"]
+
+
+@pytest.mark.slow
 def test_rules_see_defaults_and_name_what_they_read(folder: Path) -> None:
     (folder / "goose.yaml").write_text(GOOSE.replace("size: 3", "size: 1"))
     rows = _rows(folder, "goose.yaml", "--crds", "crds")

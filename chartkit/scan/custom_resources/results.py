@@ -26,7 +26,9 @@ from chartkit.model import (
     RuleType,
     Severity,
     Status,
+    pointed_at,
     pointer_of,
+    text_of,
 )
 from chartkit.report import PolicyFacts
 from chartkit.scan.custom_resources.definitions import KIND, CustomKind, Definitions
@@ -173,7 +175,9 @@ def _problems(
         return
     problems = [*metadata_problems(stored), *values, *member_problems(schema, stored)]
     for fault in problems:
-        yield SCHEMA_RULE, fault, (fault.path,)
+        # The value of a variable of Flux is unknown.
+        if "${" not in text_of(pointed_at(stored, map(str, fault.path))):
+            yield SCHEMA_RULE, fault, (fault.path,)
     if not has_rules(schema):
         return
     if any(fault.is_blocking for fault in problems):

@@ -242,7 +242,7 @@ def unread_files(folder: Path, excludes: Exclusion) -> Iterator[Diagnostic]:
     """Yield a note for each kind of file below a folder of which another program makes manifests,
     for each link to a folder, which is not followed, and for hidden folders with manifests; charts
     have templates of their own."""
-    by_suffix: dict[str, list[str]] = {}
+    by_program: dict[tuple[str, str], list[str]] = {}
     hidden: list[str] = []
     for here, folders, names in os.walk(folder):
         if "Chart.yaml" in names:
@@ -266,10 +266,10 @@ def unread_files(folder: Path, excludes: Exclusion) -> Iterator[Diagnostic]:
                 hint = "helmfile template | chartkit scan -"
                 yield scan_note("the releases of Helmfile are not rendered", Location(path), hint)
             elif name[0] != "." and _makes_manifests(path):
-                by_suffix.setdefault(os.path.splitext(name)[1], []).append(path)
-    for suffix, paths in by_suffix.items():
-        language, command = _PROGRAMS[suffix]
-        more = _and_more(len(paths) - 1, suffix)
+                by_program.setdefault(_PROGRAMS[os.path.splitext(name)[1]], []).append(path)
+    for (language, command), paths in by_program.items():
+        suffixes = sorted({Path(path).suffix for path in paths})
+        more = _and_more(len(paths) - 1, " and ".join(suffixes))
         message = f"is {language} and is not read{more}"
         yield scan_note(message, Location(paths[0]), f"{command} | chartkit scan -")
     folders = list(filter(_holds_manifest, hidden))

@@ -160,7 +160,7 @@ def _notes(folder: Path) -> tuple[list[str], list[str]]:
 
 
 def test_what_other_programs_make_manifests_of_is_named(tmp_path: Path) -> None:
-    files = ("a.jsonnet", "b/c.jsonnet", "x.cue", "main.k", "helmfile.yaml")
+    files = ("a.jsonnet", "b/c.jsonnet", "b/d.libsonnet", "x.cue", "main.k", "helmfile.yaml")
     for name in (*files, "b/_x.tpl", "d.yaml.gotmpl", ".hidden.cue", "chart/templates/_y.tpl"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text("apiVersion: v1\nkind: {{ .kind }}\n", "utf-8")
@@ -176,7 +176,8 @@ def test_what_other_programs_make_manifests_of_is_named(tmp_path: Path) -> None:
     assert names == ["web"]
     text = "\n".join(notes).replace(f"{tmp_path}/", "")
     for said in (
-        "a.jsonnet: note scan-input: is Jsonnet and is not read, nor is 1 more of .jsonnet",
+        "a.jsonnet: note scan-input: is Jsonnet and is not read, nor are 2 more of .jsonnet and "
+        ".libsonnet (jsonnet FILE",
         "x.cue: note scan-input: is CUE and is not read (cue export --out yaml FILE | chartkit",
         "main.k: note scan-input: is KCL",
         "b/_x.tpl: note scan-input: is a template",

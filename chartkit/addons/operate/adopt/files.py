@@ -98,8 +98,9 @@ class FileReader:
         if not is_unread(row) and location is not None:
             self._neither[file] = location
             return
-        subject, hint = f"file {file}", row.hint or ""
-        self.estate.rows.append(Row(Outcome.UNREAD, subject, row.message, location, hint))
+        self.estate.rows.append(
+            Row(Outcome.UNREAD, f"file {file}", row.message, location, _hint(row))
+        )
 
     def _note(self, diagnostic: Diagnostic) -> None:
         where, hint = diagnostic.location, diagnostic.hint or ""
@@ -147,8 +148,7 @@ class FileReader:
         """Add a row for each kind of notes."""
         for note in grouped(notes, more="chartkit scan --detailed"):
             subject = f"path {note.location.file}" if note.location else ""
-            hint = (note.hint or "").replace("| chartkit scan -", "| chartkit adopt -")
-            row = Row(Outcome.NOTE, subject, note.message, note.location, hint)
+            row = Row(Outcome.NOTE, subject, note.message, note.location, _hint(note))
             self.estate.rows.append(row)
 
     def _below(self, file: Path, is_built: bool, note: Note) -> int:
@@ -221,6 +221,10 @@ class FileReader:
         for resource in rendered:
             sorter.add(Piece(resource, chart=str(folder)))
         return len(rendered) + (values is not None)
+
+
+def _hint(row: Diagnostic) -> str:
+    return (row.hint or "").replace("| chartkit scan -", "| chartkit adopt -")
 
 
 def _code_line(document: Document) -> int | None:

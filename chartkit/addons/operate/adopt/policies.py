@@ -296,9 +296,9 @@ def _fields(policy: AdoptedPolicy, variant: Piece) -> str:
 
 def _refusal(resource: Resource) -> tuple[str, str] | None:
     """Return the reason why a policy cannot be taken, and what to do; None if it can."""
-    if not upstream.is_policy(resource.body):
+    if not upstream.is_policy({**resource.body, "spec": {}}):
         return "no chart of chartkit's carries this kind", "go on installing it as you do now"
-    if not upstream.is_policy_name(resource.name):
+    if resource.name and not upstream.is_policy_name(resource.name):
         return f"'{resource.name}' cannot be the name of a policy in a chart", "give it another"
     try:
         compile_any(resource)

@@ -116,6 +116,10 @@ _HOST_PATH = _TEXTS["host-path"]
         (POLICY.replace("validate:", "validat:"), "Kyverno refuses it"),
         (POLICY.replace("require-team", "Require_Team"), "cannot be the name of a policy"),
         (
+            "apiVersion: kyverno.io/v1\nkind: ClusterPolicy\nmetadata: x\n",
+            "Kyverno refuses it: spec",
+        ),
+        (
             "apiVersion: kyverno.io/v2beta1\nkind: GlobalContextEntry\nmetadata: {name: a}\n"
             "spec: {kubernetesResource: {resource: pods, version: v1}}\n",
             "no chart of chartkit's carries this kind",

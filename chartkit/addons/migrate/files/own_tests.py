@@ -87,7 +87,8 @@ def rewritten(
             text = test_file.text()
         except ChartkitError as error:
             where = error.location or Location(str(path))
-            mentions.append(Mention(where, f"the test is not rewritten: {error.message}"))
+            hint = f" ({error.hint})" if error.hint else ""
+            mentions.append(Mention(where, f"the test is not rewritten: {error.message}{hint}"))
             continue
         mentions += test_file.mentions
         if text is not None:

@@ -2,11 +2,10 @@
 
 from collections.abc import Iterator
 
-import pytest
-
 from chartkit.engine.cel.environments import ENVIRONMENTS
 from chartkit.kyverno.cel_literals import kyverno_call, kyverno_functions
 from chartkit.library.forms import VALIDATING
+from tests.data import from_table
 
 _INTERNAL = {"__orValueCompat__", "math.@max", "math.@min", "globalContext.Context"}
 _MACROS = {"math": {"greatest", "least"}, "exceptions": {"allowedImages", "allowedValues"}}
@@ -39,18 +38,7 @@ def test_every_function_of_kyverno_is_known() -> None:
     assert found == {root: set(names) for root, names in kyverno_functions().items()}
 
 
-@pytest.mark.parametrize(
-    ("expression", "call"),
-    [
-        ("resource.List('v1', 'pods', '').items.size() > 0", "resource.List"),
-        ("object.spec.x == image ( 'a' ).registry()", "image"),
-        ("images.all(image, image.contains('a'))", None),
-        ("object.resource.List == 1", None),
-        ("object.spec.random('x')", None),
-        ("'resource.Get' == \"image(\" // image()", None),
-        ("math.greatest(1, 2) == 2", "math.greatest"),
-    ],
-)
+@from_table("expression", "call")
 def test_what_is_a_call(expression: str, call: str | None) -> None:
     spec = {"variables": [{"name": "resource.Get('a')", "expression": expression}]}
     assert kyverno_call({"kind": VALIDATING, "spec": spec}) == call

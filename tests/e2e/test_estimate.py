@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.data import from_table
 from tests.e2e.command import chartkit
 from tests.e2e.transcript import DOCS, check_page
 from tests.files import write_files
@@ -64,19 +65,9 @@ def test_a_recording_is_counted_without_the_cluster(tmp_path: Path) -> None:
     assert {each["kind"] for each in body["kinds"]} == {"Pod"}
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ((), "Missing argument 'PATH…'"),
-        (("pod.yaml", "--context", "c"), "--context needs --cluster"),
-        (("pod.yaml", "--cluster"), "--cluster and PATH do not go together"),
-        (("pod.yaml", "--env", "prd", "-p", "p.yaml"), "--policies and --env do not go together"),
-        (("--nodes", "0", "pod.yaml"), "--nodes"),
-        (("pod.yaml", "-o", "policyreport"), "is for results of policies"),
-    ],
-)
+@from_table("arguments", "message")
 def test_what_cannot_be_meant_is_refused(
-    tmp_path: Path, arguments: tuple[str, ...], message: str
+    tmp_path: Path, arguments: list[str], message: str
 ) -> None:
     (tmp_path / "pod.yaml").write_text(POD)
     done = chartkit(tmp_path, "estimate", *arguments)

@@ -117,20 +117,8 @@ def test_options_of_a_baseline_need_one(folder: Path) -> None:
         assert done.line == f"{option} needs a baseline (name it with --baseline FILE)"
 
 
-@pytest.mark.parametrize(
-    ("options", "code"),
-    [
-        ((), 1),
-        (("--fail-on", "high"), 1),
-        (("--fail-on", "critical"), 0),
-        (("--fail-on", "none"), 0),
-        (("--fail-on", "critical", "--warn-exit-code", "7"), 7),
-        (("--fail-on", "high", "--warn-exit-code", "7"), 1),
-        (("--audit-warn", "--warn-exit-code", "7"), 7),
-        (("--warn-exit-code", "7", "--skip", "disallow-privileged"), 0),
-    ],
-)
-def test_severity_decides_what_fails(folder: Path, options: tuple[str, ...], code: int) -> None:
+@from_table("options", "code")
+def test_severity_decides_what_fails(folder: Path, options: list[str], code: int) -> None:
     assert scan(folder, *options).code == code
 
 
@@ -173,22 +161,7 @@ def test_built_in_policies_have_short_names_in_reports(folder: Path) -> None:
     assert "\n      profiles/policies/baseline/disallow-capabilities/policy.yaml:" in done.out
 
 
-@pytest.mark.parametrize(
-    ("options", "rules"),
-    [
-        (["--select", "require-team"], {"team"}),
-        (["--select", "policy:disallow-*"], {"privileged"}),
-        (["--select", "disallow-privileged/privileged"], {"privileged"}),
-        (["--select", "rule:team"], {"team"}),
-        (["--skip", "category:Labels"], {"privileged"}),
-        (["--select", "severity:HIGH"], {"privileged"}),
-        (["--select", "severity:high", "--select", "severity:low"], {"privileged", "team"}),
-        (["--select", "severity:high", "--select", "namespace:other"], {"privileged"}),
-        (["--skip", "namespace:other"], {"privileged"}),
-        (["--skip", "kind:v1/Pod"], set()),
-        (["--select", "severity:low", "--skip", "namespace:other"], set()),
-    ],
-)
+@from_table("options", "rules")
 def test_selectors(folder: Path, options: list[str], rules: set[str]) -> None:
     (folder / "pods" / "d.yaml").write_text(pod("d", namespace="other", team=False))
     done = scan(folder, "-o", "json", *options)

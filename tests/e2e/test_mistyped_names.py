@@ -2,20 +2,11 @@
 
 from pathlib import Path
 
-import pytest
-
+from tests.data import from_table
 from tests.e2e.command import chartkit
 
 
-@pytest.mark.parametrize(
-    ("typed", "meant"),
-    [
-        ("scan . -p best-practises", "best-practices"),
-        ("scan . --fail-on hihg", "high"),
-        ("render --gitops argo", "argocd"),
-        ("diff --fail-on meduim", "medium"),
-    ],
-)
+@from_table("typed", "meant")
 def test_a_mistyped_name_has_the_nearest_one(tmp_path: Path, typed: str, meant: str) -> None:
     done = chartkit(tmp_path, *typed.split())
     assert done.code == 2

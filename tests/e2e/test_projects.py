@@ -14,6 +14,7 @@ from chartkit.kyverno.known_faults import Announcement, announced
 from chartkit.project.project import read_project
 from chartkit.render.model import Outcome, RenderResult
 from chartkit.render.pipeline import RenderOptions, render_project
+from tests.data import from_table
 from tests.e2e.command import chartkit, snapshot
 from tests.e2e.transcript import check_page
 from tests.objects import api_object
@@ -171,17 +172,7 @@ def test_a_schedule_that_never_runs_is_told(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("kyverno", "kubernetes", "code", "status"),
-    [
-        ("1.12", "1.29", 0, "supported"),
-        ("1.12", "v1.29.3", 0, "supported"),
-        ("v1.12.6", "v1.29.3-eks-ad4801", 0, "supported"),
-        ("1.12", "1.30", 1, "above"),
-        ("1.19", "1.32", 1, "below"),
-        ("1.19", "v1.36.4-eks-3025e55", 1, "undeclared"),
-    ],
-)
+@from_table("kyverno", "kubernetes", "code", "status")
 def test_a_pair(tmp_path: Path, kyverno: str, kubernetes: str, code: int, status: str) -> None:
     arguments = ("check-compat", "--kyverno", kyverno, "--kubernetes", kubernetes)
     done = chartkit(tmp_path, *arguments)
@@ -240,17 +231,7 @@ def test_what_fits(tmp_path: Path) -> None:
     assert said in done.out
 
 
-@pytest.mark.parametrize(
-    ("arguments", "expected"),
-    [
-        ([], "there is no version to check (give --kyverno and --kubernetes,"),
-        (["--kyverno", "1.99", "--kubernetes", "1.34"], "Kyverno 1.99 is not known (known are"),
-        (["--kyverno", "", "--kubernetes", "1.34"], "'' is not a version of Kyverno"),
-        (["--kyverno", "1.19", "--kubernetes", "new"], "'new' is not a version of Kubernetes"),
-        (["--kyverno", "1.19", "--kubernetes", "3.1"], "Kubernetes 3.1 is not known"),
-        (["nowhere"], "nowhere: there is no version to check"),
-    ],
-)
+@from_table("arguments", "expected")
 def test_no_version_or_an_unknown_one(tmp_path: Path, arguments: list[str], expected: str) -> None:
     done = chartkit(tmp_path, "check-compat", *arguments)
     assert (done.code, done.out) == (2, "")
@@ -273,18 +254,7 @@ def test_a_projects_environments(tmp_path: Path) -> None:
 CHART = "apiVersion: v2\nname: x\nversion: 0.1.0\nappVersion: v1.19.0\n"
 
 
-@pytest.mark.parametrize(
-    ("kube_version", "kubernetes", "code", "expected"),
-    [
-        (">=1.33-0 <1.36-0", None, 0, "supports 1.33–1.35"),
-        (">=1.33-0 <1.36-0", "1.34", 0, "supported"),
-        (">=1.33-0 <1.36-0", "1.36", 1, "refuses Kubernetes 1.36"),
-        (">=1.25.0-0", None, 0, "warning CK103"),
-        ("<1.30-0", None, 1, "admits no cluster that Kyverno 1.19 supports"),
-        (">=1.33-0 <1.35-0", "1.35", 1, "refuses Kubernetes 1.35"),
-        ("nonsense", None, 1, "admits no cluster"),
-    ],
-)
+@from_table("kube_version", "kubernetes", "code", "expected")
 def test_a_charts_folder(
     tmp_path: Path, kube_version: str, kubernetes: str | None, code: int, expected: str
 ) -> None:

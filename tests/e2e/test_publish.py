@@ -15,6 +15,7 @@ import pytest
 from chartkit.addons.operate.publish import pack
 from chartkit.errors import RenderError
 from chartkit.project.project import read_project
+from tests.data import from_table
 from tests.e2e.command import Done, chartkit
 from tests.writable_registry import WritableRegistry, serving_registry
 
@@ -220,22 +221,7 @@ def archive(file: Path, metadata: bytes) -> None:
         packed.addfile(entry, io.BytesIO(metadata))
 
 
-@pytest.mark.parametrize(
-    ("metadata", "message"),
-    [
-        (b"name: ../../../escaped\nversion: 1.0.0\n", "no `name` that Helm takes"),
-        (b"name: /tmp/escaped\nversion: 1.0.0\n", "no `name` that Helm takes"),
-        (b"name: ..\nversion: 1.0.0\n", "no `name` that Helm takes"),
-        (b"name: [x]\nversion: 1.0.0\n", "no `name` that Helm takes"),
-        (b"name: x\nversion: 1.0.0/../../y\n", "no semantic `version`"),
-        (b"name: x\nversion: -x\n", "no semantic `version`"),
-        (b"name: x\n", "no semantic `version`"),
-        (b"- x\n", "no `name` that Helm takes"),
-        (b"name: [\n", "its Chart.yaml "),
-        (b"name: caf\xe9\nversion: 1.0.0\n", "no `name` that Helm takes"),
-        (b"", "no `name` that Helm takes"),
-    ],
-)
+@from_table("metadata", "message")
 def test_archive_with_a_hostile_chart_yaml_is_refused(
     tmp_path: Path, metadata: bytes, message: str
 ) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.data import beside
+from tests.data import beside, from_table
 from tests.e2e.command import chartkit
 
 _TEXTS = beside(__file__)
@@ -21,20 +21,8 @@ def pod(tmp_path: Path) -> Path:
     return file
 
 
-@pytest.mark.parametrize(
-    ("options", "path"),
-    [
-        ((), "run-as-non-root[0] failed at path /spec/securityContext/ "),
-        (
-            ("--api-defaults",),
-            "run-as-non-root[0] failed at path /spec/securityContext/runAsNonRoot/ ",
-        ),
-    ],
-    ids=["as-written", "as-stored"],
-)
-def test_a_path_goes_as_far_as_what_is_there(
-    pod: Path, options: tuple[str, ...], path: str
-) -> None:
+@from_table("options", "path")
+def test_a_path_goes_as_far_as_what_is_there(pod: Path, options: list[str], path: str) -> None:
     done = chartkit(pod.parent, "scan", str(pod), "-o", "json", *options)
     assert done.code == 1
     assert path in done.out

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.data import beside
+from tests.data import beside, from_table
 from tests.e2e.command import chartkit
 
 _TEXTS = beside(__file__)
@@ -113,18 +113,7 @@ def test_definitions_of_a_chart_are_read_and_its_objects_judged(folder: Path) ->
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("before", "after", "said"),
-    [
-        ("type: object\n        required", "type: objekt\n        required", "no type 'objekt'"),
-        ("scope: Cluster", "scope: Clusterwide", "must be Namespaced or Cluster"),
-        ("apiextensions.k8s.io/v1", "apiextensions.k8s.io/v1beta1", "no API server serves it"),
-        ("self.least <= self.size", "self.least <=", "a rule does not compile"),
-        ("required: [size]", "required: size", "must be a list"),
-        ("maximum: 5", "maximum: many", "must be a number"),
-        ("kind: Goose", "kind: [Goose]", "must be a string"),
-    ],
-)
+@from_table("before", "after", "said")
 def test_faults_of_definitions_are_named_at_their_place(
     folder: Path, before: str, after: str, said: str
 ) -> None:

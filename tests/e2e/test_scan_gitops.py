@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.data import beside
+from tests.data import beside, from_table
 from tests.e2e.command import Done, chartkit
 
 _TEXTS = beside(__file__)
@@ -86,16 +86,7 @@ def test_values_that_are_not_there_are_named(folder: Path) -> None:
     assert _scan(folder, text.replace("gone}", "gone, optional: true}")).err == ""
 
 
-@pytest.mark.parametrize(
-    "helm",
-    [
-        "helm: {values: 'size: 9'}",
-        "helm: {valuesObject: {size: 9}, values: 'size: 2'}",
-        "helm: {parameters: [{name: size, value: '9'}], valuesObject: {size: 2}}",
-        "helm: {valueFiles: [values_large.yaml]}",
-        "helm: {valueFiles: [/charts/web/values_large.yaml], releaseName: shop}",
-    ],
-)
+@from_table("helm")
 def test_values_of_an_application(folder: Path, helm: str) -> None:
     done = _scan(folder, f"{ARGO}    {helm}\n")
     assert _rows(done) == [("v1/ConfigMap/shop/shop", "charts/web/templates/config.yaml:6:3")]

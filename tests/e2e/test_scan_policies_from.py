@@ -10,6 +10,7 @@ import pytest
 
 from chartkit.model import Body
 from tests.api_server import Api, Request
+from tests.data import from_table
 from tests.e2e.command import PROGRAM
 from tests.objects import api_object
 from tests.unit.network.cluster.server import (
@@ -146,18 +147,8 @@ def test_a_recording_judges_as_its_cluster(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("server")
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (("--policies-from", "nowhere"), "nowhere: is not a recording of a cluster"),
-        (("--policies-from", "cluster", "-p", "x"), "--policies and --policies-from do not go"),
-        (("--policies-from", "cluster", "--reports"), "--reports needs --cluster"),
-        (("--policies-from", "cluster", "--changed-since", "HEAD"), "does not go together with"),
-    ],
-)
-def test_options_that_do_not_go_together(
-    tmp_path: Path, arguments: tuple[str, ...], said: str
-) -> None:
+@from_table("arguments", "said")
+def test_options_that_do_not_go_together(tmp_path: Path, arguments: list[str], said: str) -> None:
     done = _run(tmp_path, "files.json", *arguments)
     assert done.returncode == 2
     assert said in done.stderr

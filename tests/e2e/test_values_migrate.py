@@ -54,17 +54,8 @@ def test_values_migrate_refuses_wrong_input(folder: Path, text: str, line: str) 
     assert snapshot(folder) == {"old.yaml": text.encode()}
 
 
-@pytest.mark.parametrize(
-    ("arguments", "line"),
-    [
-        (("missing.yaml",), "missing.yaml: no such file"),
-        (("old.yaml", "--from", "1.9"), "chart 1.9 is not known"),
-        (("old.yaml", "--from", "two"), "'two' is not a version of the chart"),
-        (("old.yaml", "-o", "x.yaml", "--write"), "--write and --output exclude each other"),
-        (("old.yaml", "-o", "old.yaml/x"), "old.yaml/x: cannot be written"),
-    ],
-)
-def test_values_migrate_usage_errors(folder: Path, arguments: tuple[str, ...], line: str) -> None:
+@from_table("arguments", "line")
+def test_values_migrate_usage_errors(folder: Path, arguments: list[str], line: str) -> None:
     done = chartkit(folder, "values", "migrate", *arguments)
     assert (done.code, done.out) == (2, "")
     assert line in done.err

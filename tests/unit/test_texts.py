@@ -16,6 +16,7 @@ from chartkit.engine.cel import ENVIRONMENTS, CelCompileError, compile_expressio
 from chartkit.model import Diagnostic, Location, Severity, single_line
 from chartkit.safe_text import escape_controls, markdown_block, markdown_cell, shown, shown_lines
 from chartkit.suggestions import did_you_mean, nearest, suggestion
+from tests.data import from_table
 
 CONTROLS = [
     *map(chr, range(32)),
@@ -134,15 +135,7 @@ def test_the_most_similar_name_comes_first() -> None:
     assert nearest("scann", ["scanner", "scan", "render"], 1) == ["scan"]
 
 
-@pytest.mark.parametrize(
-    ("names", "hint"),
-    [
-        ([], None),
-        (["a"], "did you mean 'a'?"),
-        (["a", "b"], "did you mean 'a' or 'b'?"),
-        (["a", "b", "c"], "did you mean 'a', 'b' or 'c'?"),
-    ],
-)
+@from_table("names", "hint")
 def test_hint(names: list[str], hint: str | None) -> None:
     assert did_you_mean(names) == hint
 

@@ -9,6 +9,7 @@ import pytest
 
 from chartkit.addons.mcp.tools import tools
 from chartkit.errors import InputError
+from tests.data import from_table
 
 NAMES = {"query", "exclude", "env", "set", "select", "name"}
 """Parameters whose help is about files, and that name none."""
@@ -93,15 +94,7 @@ def test_flags_that_are_on_can_be_off() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("given", "message"),
-    [
-        ({"object": ["a"]}, "scan has no parameter 'object' (did you mean 'objects'?)"),
-        ({}, "scan needs the parameter 'objects'"),
-        ({"objects": []}, "scan needs the parameter 'objects'"),
-        ({"objects": {"a": 1}}, "objects takes text, not an object"),
-    ],
-)
+@from_table("given", "message")
 def test_what_is_wrong_with_parameters_is_said(given: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError) as caught:
         tools()["scan"].values(given)

@@ -102,16 +102,7 @@ def test_a_test_that_is_always_true_chooses_the_other_value(test: str) -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("resources", "result"),
-    [
-        ({}, "refused"),
-        ({"requests": {"cpu": "0"}}, "refused"),
-        ({"requests": {"cpu": "0"}, "limits": {"memory": "1Gi"}}, "allowed"),
-        ({"requests": {"cpu": "1"}, "limits": {"memory": "1Gi"}}, "refused"),
-        ({"requests": {"cpu": "1"}, "limits": {"cpu": "1000m"}}, "allowed"),
-    ],
-)
+@from_table("resources", "result")
 def test_absent_size_is_zero_where_its_object_is_there(resources: Body, result: str) -> None:
     rule = """
     validate:

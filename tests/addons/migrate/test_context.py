@@ -57,15 +57,7 @@ validate:
     )
 
 
-@pytest.mark.parametrize(
-    ("entry", "reason"),
-    [
-        ("apiCall: {urlPath: /version}", "is not a path of a resource"),
-        ("apiCall: {urlPath: '/api/v1/pods?limit=1'}", "with the parameters"),
-        ("apiCall: {urlPath: '/api/v1/pods?fieldSelector=a%3Db'}", "selected by the field a=b"),
-        ("apiCall: {urlPath: '/api/v1/pods?labelSelector=a!%3Db'}", "are selected by"),
-    ],
-)
+@from_table("entry", "reason")
 def test_entries_without_a_form_are_refused(entry: str, reason: str) -> None:
     assert reason in converted(_entry(entry)).reason
 

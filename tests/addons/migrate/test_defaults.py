@@ -105,18 +105,7 @@ def test_texts_are_compared_with_other_types(operator: str, value: str) -> None:
         same_result(rule, _map(note=note))
 
 
-@pytest.mark.parametrize(
-    "pattern",
-    [
-        "spec: {maxUnavailable: '*'}",
-        "spec: {maxUnavailable: '?*'}",
-        "spec: {'=(maxUnavailable)': '!0%'}",
-        "metadata: {annotations: {note: '<=1h'}}",
-        "metadata: {annotations: {note: '!1h'}}",
-        "metadata: {annotations: {other: '>=1h'}}",
-        "spec: {unknown: null}",
-    ],
-)
+@from_table("pattern")
 def test_leaves_of_other_types(pattern: str) -> None:
     rule = f"validate: {{message: m, pattern: {{{pattern}}}}}"
     for body in _BUDGETS:

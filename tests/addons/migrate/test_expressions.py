@@ -109,31 +109,13 @@ def test_a_number_is_in_no_order_with_a_size() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("text", "result"),
-    [
-        ("9h", "refused"),
-        ("480m", "allowed"),
-        ("30000", "refused"),
-        ("28000", "allowed"),
-        ("x", "allowed"),
-        ("1.5h", "allowed"),
-    ],
-)
+@from_table("text", "result")
 def test_texts_are_compared_as_durations(text: str, result: str) -> None:
     rule = deny("{{ request.object.metadata.annotations.lifetime || '0s' }}", "GreaterThan", "8h")
     assert same_result(rule, _pod(annotations={"lifetime": text})) == result
 
 
-@pytest.mark.parametrize(
-    ("image", "result"),
-    [
-        ("ghcr.io/a/b:1", "allowed"),
-        ("ghcr.io/c", "refused"),
-        ("ghcrxio/a/b", "refused"),
-        ("[x]/a", "refused"),
-    ],
-)
+@from_table("image", "result")
 def test_texts_that_annotations_give_may_have_wildcards(image: str, result: str) -> None:
     key = f"{{{{ {_IMAGE} }}}}"
     rule = deny(key, "NotEquals", "'{{ request.object.metadata.annotations.allowed }}'")

@@ -40,6 +40,7 @@ from chartkit.model import Body, Resource, RuleResult, Status, path_step, pointe
 from chartkit.scan.policies import PolicySet, compile_all, read_policies
 from chartkit.scan.requests import Requests
 from tests.addons.satisfy.sets import policies_of, sets
+from tests.data import from_table
 
 CASES = sorted((Path(__file__).parent / "data" / "changes").glob("*.yaml"))
 
@@ -77,16 +78,7 @@ def shown_value(value: Any) -> Any:
     return "DELETE" if value is DELETE else value
 
 
-@pytest.mark.parametrize(
-    ("words", "opposite"),
-    [
-        ("set", "not set"),
-        ("windows", "not windows"),
-        ("at most 5", "greater than 5"),
-        ("less than 1Gi", "at least 1Gi"),
-        ("one of a, b", "none of a, b"),
-    ],
-)
+@from_table("words", "opposite")
 def test_words_of_a_test_have_an_opposite(words: str, opposite: str) -> None:
     assert opposite_words(words) == opposite
     assert opposite_words(opposite) == words

@@ -404,17 +404,7 @@ def test_members_that_stand_twice_are_one(bench: Bench, more: str, wanted: str) 
     assert bool(found) == bool(wanted)
 
 
-@pytest.mark.parametrize(
-    ("data", "wanted"),
-    [
-        (None, ""),
-        ("its own", ""),
-        ("its own, and more", ""),
-        ("another", "no matching signatures: error verifying size; got 1, want "),
-        ("as long", "no matching signatures: error verifying sha256 checksum after reading "),
-        ("?", "no matching signatures: illegal base64 data at input byte 0"),
-    ],
-)
+@from_table("data", "wanted")
 def test_what_a_descriptor_holds_comes_before_the_blob(
     bench: Bench, data: str | None, wanted: str
 ) -> None:

@@ -10,6 +10,7 @@ import yaml
 
 from chartkit.model import Body
 from tests.conformance.image_registry import run_command
+from tests.data import from_table
 from tests.objects import api_object
 from tests.signing import notary
 from tests.signing.authority import key_pem, new_key, pem
@@ -105,17 +106,7 @@ def signed(attestor: str) -> str:
     return f"images.containers.all(one, verifyImageSignatures(one, [attestors.{attestor}]) > 0)"
 
 
-@pytest.mark.parametrize(
-    ("name", "attestor", "reason"),
-    [
-        ("key", "ours", ""),
-        ("key", "theirs", "failed to verify cosign signatures: no matching signatures: "),
-        ("nobody", "ours", "failed to verify cosign signatures: no signatures found"),
-        ("notary", "store", ""),
-        ("nobody", "store", "failed to verify image "),
-        ("bundle", "ours", ""),
-    ],
-)
+@from_table("name", "attestor", "reason")
 def test_image_validating_signatures(
     registry: Registry, tmp_path: Path, name: str, attestor: str, reason: str
 ) -> None:

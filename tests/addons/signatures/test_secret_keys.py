@@ -55,17 +55,7 @@ def test_of_a_secret_that_was_not_given_nothing_is_known() -> None:
     assert raised.value.hint is not None
 
 
-@pytest.mark.parametrize(
-    ("body", "held"),
-    [
-        ({}, None),
-        ({"data": None, "stringData": {}}, None),
-        ({"data": {"other": "eA=="}}, b""),
-        ({"stringData": {"other": "x"}}, b""),
-        ({"data": {"cosign.pub": "eA=="}}, b"x"),
-        ({"data": {"cosign.pub": "eA=="}, "stringData": {"cosign.pub": "y"}}, b"y"),
-    ],
-)
+@from_table("body", "held")
 def test_what_a_secret_publishes(body: Body, held: bytes | None) -> None:
     assert held_key(body) == held
 
@@ -92,21 +82,7 @@ def _said(bench: Bench, image: str, body: Body | None, **changes: Any) -> str:
     return ""
 
 
-@pytest.mark.parametrize(
-    ("pem", "fields", "says"),
-    [
-        (None, {}, "PEM decoding failed"),
-        ("hello", {}, "PEM decoding failed"),
-        (None, {"data": {}}, "loading URL: unrecognized scheme: k8s://"),
-        (
-            "-----BEGIN PRIVATE KEY-----\nYQ==\n-----END PRIVATE KEY-----\n",
-            {},
-            "unknown Public key PEM file type: PRIVATE KEY. Are you passing the correct public "
-            "key?",
-        ),
-    ],
-    ids=["no key", "no PEM", "nothing", "a private key"],
-)
+@from_table("pem", "fields", "says")
 @pytest.mark.parametrize("kind", ["Cosign", "SigstoreBundle"])
 def test_secrets_without_a_key_are_verdicts(
     bench: Bench, signed: str, kind: str, pem: str | None, fields: Body, says: str

@@ -11,6 +11,7 @@ from chartkit.engine.kubernetes.field_faults import NEWEST, OLDEST, kind_fault
 from chartkit.kyverno.matrix import matrix
 from chartkit.kyverno.releases import removed_apis
 from chartkit.model import Json
+from tests.data import from_table
 
 _FOLDER = library_dir() / "eks-best-practices" / "disallow-deprecated-apis"
 
@@ -42,16 +43,7 @@ def test_the_default_is_the_newest_release_of_the_matrix() -> None:
     assert target["default"] == str(newest)
 
 
-@pytest.mark.parametrize(
-    ("request_", "judged"),
-    [
-        ({}, True),
-        ({"operation": "CREATE", "requestKind": {"group": "policy", "version": "v1beta1"}}, True),
-        ({"operation": "CREATE", "requestKind": {"group": "policy", "version": "v1"}}, False),
-        ({"operation": "UPDATE", "requestKind": {"group": "apps", "version": "v1beta1"}}, False),
-        ({"operation": "DELETE"}, False),
-    ],
-)
+@from_table("request_", "judged")
 def test_only_what_came_in_the_old_version_is_judged(request_: Json, judged: bool) -> None:
     rule = (_FOLDER / "policy.yaml").read_text("utf-8")
     text = rule.partition("- key: >-\n")[2].partition("{{")[2].partition("}}")[0]

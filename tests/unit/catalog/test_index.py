@@ -13,6 +13,7 @@ from chartkit.catalog import entries
 from chartkit.catalog.entries import RECENT, Unit, libraries, read_catalogue, read_index
 from chartkit.catalog.model import Entry, Kind
 from chartkit.errors import InputError
+from tests.data import from_table
 from tests.unit.catalog.library_files import CEL_POLICY, POLICY, write_lock, write_plain
 from tests.unit.project.project_files import write_policy
 
@@ -86,15 +87,7 @@ def test_policies_in_cel(tmp_path: Path, kind: str, does: Kind, minimum: str) ->
     assert (entry.title, entry.subjects) == ("b", ("pods",))
 
 
-@pytest.mark.parametrize(
-    ("keys", "kinds"),
-    [
-        (["mutate"], ["mutate"]),
-        (["verifyImages", "validate"], ["validate", "image"]),
-        (["generate"], ["generate"]),
-        ([], []),
-    ],
-)
+@from_table("keys", "kinds")
 def test_rules_say_what_a_policy_does(tmp_path: Path, keys: list[str], kinds: list[str]) -> None:
     rules = "".join(_RULE.format(key) for key in keys)
     text = POLICY.partition("  rules:\n")[0] + (f"  rules:\n{rules}" if rules else "  rules: 3\n")

@@ -14,6 +14,7 @@ from chartkit.catalog.vendoring import default_name, vendor
 from chartkit.errors import InputError
 from chartkit.network.downloads.lockfile import LOCK_FILE, SourceKind, read_lock, verify
 from chartkit.output import atomic_folder
+from tests.data import from_table
 from tests.e2e.command import snapshot
 from tests.files import write_files
 from tests.unit.catalog.library_files import git, write_checkout
@@ -265,15 +266,6 @@ def test_sources_that_are_none(project: Path, tmp_path: Path) -> None:
             vendor(source, project, name="lib", ref=ref)
 
 
-@pytest.mark.parametrize(
-    ("source", "name"),
-    [
-        ("https://example.test/a/Kyverno_Policies.tar.gz", "kyverno-policies"),
-        ("https://example.test/kyverno/policies/archive/refs/heads/main.tar.gz", "policies"),
-        ("https://example.test/x.zip?token=1", "x"),
-        ("/some/where/policies/", "policies"),
-        ("https://example.test/", ""),
-    ],
-)
+@from_table("source", "name")
 def test_names_that_sources_suggest(source: str, name: str) -> None:
     assert default_name(source) == name

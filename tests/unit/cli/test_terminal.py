@@ -6,18 +6,10 @@ import sys
 import pytest
 
 from chartkit.cli import terminal
+from tests.data import from_table
 
 
-@pytest.mark.parametrize(
-    ("shown", "environment", "wanted"),
-    [
-        (True, {}, True),
-        (False, {}, False),
-        (True, {"NO_COLOR": "1"}, False),
-        (True, {"NO_COLOR": ""}, True),
-        (True, {"TERM": "dumb"}, False),
-    ],
-)
+@from_table("shown", "environment", "wanted")
 def test_terminal_colours(
     shown: bool, environment: dict[str, str], wanted: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:

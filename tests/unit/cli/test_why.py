@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from chartkit.cli.main import main
-from tests.data import beside
+from tests.data import beside, from_table
 
 _TEXTS = beside(__file__)
 POLICIES = _TEXTS["policies"]
@@ -124,21 +124,8 @@ def test_values_of_secrets_are_hidden(form: str, capsys: pytest.CaptureFixture[s
     assert "hidden" in text
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (("o.yaml", "need-owner"), "there is no policy 'need-owner' (did you mean 'needs-owner'?)"),
-        (("o.yaml", "needs-owner/ownr"), "no rule 'ownr' (did you mean 'owner'?)"),
-        (("o.yaml", "--object", "Pod/wep"), "there is no object 'Pod/wep'"),
-        (("none.yaml",), "none.yaml"),
-        (("o.yaml", "--context", "x"), "--context needs --cluster"),
-        (("o.yaml", "--cluster"), "--policies and a cluster do not go together"),
-        (("o.yaml", "--env", "x"), "--policies and --env do not go together"),
-    ],
-)
-def test_mistakes(
-    arguments: tuple[str, ...], message: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+@from_table("arguments", "message")
+def test_mistakes(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert message in run(capsys, *arguments, "-p", "p.yaml", code=2)
 
 

@@ -23,6 +23,7 @@ from chartkit.engine.reads import Reads, ReadTree, RecordedObject
 from chartkit.engine.request import Operation, Request, User
 from chartkit.errors import CompileError
 from chartkit.model import Body, Json, Resource, RuleResult, Status
+from tests.data import from_table
 from tests.unit.engine.policies import obj, policy_resource, request, rule
 
 POD = GroupVersionKind("", "v1", "Pod")
@@ -149,17 +150,7 @@ def test_configuration_match_conditions() -> None:
     assert _unsent(_pod("other"), matchConditions=conditions) == []
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "",
-        "{",
-        "[]",
-        "1",
-        '{"namespaceSelector": 3}',
-        '{"namespaceSelector": {"matchExpressions": [1]}}',
-    ],
-)
+@from_table("text")
 def test_what_kyverno_cannot_read_keeps_nothing_away(text: str) -> None:
     assert _unsent(_pod(), webhooks=text, matchConditions=text) == []
 

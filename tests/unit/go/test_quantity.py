@@ -37,16 +37,7 @@ def test_compares_by_value(left: str, right: str, order: int) -> None:
         assert hash(first) == hash(second)
 
 
-@pytest.mark.parametrize(
-    ("left", "right", "total", "difference"),
-    [
-        ("1Gi", "1G", "2073741824", "73741824"),
-        ("1k", "24", "1024", "976"),
-        ("0", "1Gi", "1Gi", "-1Gi"),
-        ("1Gi", "0", "1Gi", "1Gi"),
-        ("100m", "900m", "1", "-800m"),
-    ],
-)
+@from_table("left", "right", "total", "difference")
 def test_adds_and_subtracts(left: str, right: str, total: str, difference: str) -> None:
     first, second = Quantity.parse(left), Quantity.parse(right)
     assert (str(first + second), str(first - second)) == (total, difference)

@@ -28,6 +28,7 @@ from chartkit.go.strconv import Int64, as_floats, mark_literals
 from chartkit.go.types import GoTypes
 from chartkit.go.x509 import CertificateError, decode_pem, holds_certificate
 from chartkit.model import Json
+from tests.data import from_table
 from tests.self_signed import self_signed
 
 TYPES = GoTypes(
@@ -306,17 +307,7 @@ def test_a_text_with_aliases_is_not_written_out() -> None:
     assert yaml_problem("\n".join(["a0: &a0 [x]", *layers, "null: *a8"])) is None
 
 
-@pytest.mark.parametrize(
-    ("data", "said"),
-    [
-        ("nunp", "yaml: invalid leading UTF-8 octet"),
-        ("YTogYuk=", "yaml: incomplete UTF-8 octet sequence"),
-        ("wyg=", "yaml: invalid trailing UTF-8 octet"),
-        ("YTog7aCA", "yaml: invalid Unicode character"),
-        ("YTogMQpiOiDAgA==", "yaml: invalid length of a UTF-8 sequence"),
-        ("YTogAQ==", "yaml: control characters are not allowed"),
-    ],
-)
+@from_table("data", "said")
 def test_bytes_that_are_no_text_are_an_error_of_the_function(data: str, said: str) -> None:
     with pytest.raises(JMESPathError) as caught:
         compile_expression(f"parse_yaml(base64_decode('{data}'))").search({"a": 1})

@@ -151,32 +151,13 @@ def test_escaping_escapes(text: str, escaped: str) -> None:
     assert escape(text) == escaped
 
 
-@pytest.mark.parametrize(
-    "escaped",
-    [
-        "{{`{{ x }}`}}",
-        "{{- `{{ x }}` -}}",
-        '{{ "{{ x }}" }}',
-        "{{`{{`}} element || `[]` {{`}}`}}",
-    ],
-)
+@from_table("escaped")
 def test_keeps_what_is_escaped_already(escaped: str) -> None:
     assert escape(escaped) == escaped
     assert escape(escape(escaped)) == escaped
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "{{ request.object.metadata.labels.\"app.kubernetes.io/name\" || '' }}",
-        "{{ request.object.spec.[containers, initContainers][] || `[]` }}",
-        '{{ to_string(`{"a": {"b": 1}}`) }}',
-        "{{ {a: {b: c}} }}",
-        "{{{x}}}",
-        "a\tb {{ x || `\\n` }}",
-        "{{ x {{ y }}",
-    ],
-)
+@from_table("text")
 def test_helm_prints_the_library_text(text: str) -> None:
     assert through_helm(escape(text)) == text
 

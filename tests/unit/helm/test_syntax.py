@@ -3,26 +3,14 @@
 import pytest
 
 from chartkit.helm.syntax import Call, Literal, Path, read_action, terms
+from tests.data import from_table
 
 
-@pytest.mark.parametrize(
-    ("text", "keyword", "declares", "trims"),
-    [
-        ("{{ .Values.a }}", "", (), False),
-        ("{{- if eq .a 1 -}}", "if", (), True),
-        ("{{else if .a}}", "else if", (), False),
-        ("{{ end }}", "end", (), False),
-        ('{{- $name := "a" }}', "", ("$name",), True),
-        ("{{ range $key, $value := .Values.a }}", "range", ("$key", "$value"), False),
-        ("{{/* }} of a comment */}}", "comment", (), True),
-        ("{{- /* both */ -}}", "comment", (), True),
-        ("{{ .a   -}}", "", (), True),
-    ],
-)
-def test_syntax_actions(text: str, keyword: str, declares: tuple[str, ...], trims: bool) -> None:
+@from_table("text", "keyword", "declares", "trims")
+def test_syntax_actions(text: str, keyword: str, declares: list[str], trims: bool) -> None:
     action = read_action(text + " }}", 0)
     assert action is not None
-    assert (action.keyword, action.declares, action.trims) == (keyword, declares, trims)
+    assert (action.keyword, list(action.declares), action.trims) == (keyword, declares, trims)
     assert action.end == len(text)
 
 

@@ -17,6 +17,7 @@ from chartkit.kyverno.matrix import (
 from chartkit.kyverno.versions import Version, parse_version
 from chartkit.model import Severity
 from chartkit.render.compatibility import environment
+from tests.data import from_table
 from tests.unit.project.project_files import write_project
 
 TODAY = date(2026, 11, 1)
@@ -53,16 +54,7 @@ def test_a_cluster_is_supported_between_the_oldest_and_the_newest(row: Compatibi
         assert bool(errors) is not verdict.supported
 
 
-@pytest.mark.parametrize(
-    ("kyverno", "kubernetes", "rule"),
-    [
-        ("1.19", "1.36", "CK106"),
-        ("1.19", "1.37", "CK106"),
-        ("1.19", "1.32", "CK101"),
-        ("1.12", "1.30", "CK101"),
-        ("1.12", "1.36", "CK101"),
-    ],
-)
+@from_table("kyverno", "kubernetes", "rule")
 def test_a_pair_that_is_not_supported_can_be_accepted(
     kyverno: str, kubernetes: str, rule: str
 ) -> None:

@@ -91,17 +91,7 @@ def test_variables_of_kyverno_take_values(tmp_path: Path) -> None:
     assert found == "{{ request.object.metadata.labels.team }}"
 
 
-@pytest.mark.parametrize(
-    ("version", "expected"),
-    [
-        ("v1.19", "a"),
-        ("v1.26", "a"),
-        ("v1.27", "a | b"),
-        ("v1.30", "a | b | c | d"),
-        ("v1.100", "a | b | c | d"),
-        ("latest", "a | b | c | d"),
-    ],
-)
+@from_table("version", "expected")
 def test_alternatives_come_with_versions(tmp_path: Path, version: str, expected: str) -> None:
     since = 'since("standard", "1.27", "b"), since("standard", "1.30", "c", "d")'
     assert _value(tmp_path, f'either("a", {since})', standard=version) == expected
@@ -182,16 +172,7 @@ def test_a_template_cannot_reach_into_python(tmp_path: Path, expression: str) ->
         helm_body(_policy(tmp_path, f"x: <%= {expression} %>\n"))
 
 
-@pytest.mark.parametrize(
-    ("value", "literal"),
-    [
-        ("plain", '"plain"'),
-        ('a" || true || "', '"a\\" || true || \\""'),
-        ("back\\slash", '"back\\\\slash"'),
-        ("object.spec", '"object\\u002espec"'),
-        ("oldObject.spec", '"oldObject\\u002espec"'),
-    ],
-)
+@from_table("value", "literal")
 def test_a_value_in_cel_is_a_literal(tmp_path: Path, value: str, literal: str) -> None:
     assert _value(tmp_path, 'cel(parameter("label"))', label=value) == literal
     written = _value(tmp_path, 'cel("x == %s && 4 %% 2 == 0", parameter("label"))', label=value)

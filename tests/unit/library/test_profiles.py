@@ -215,16 +215,7 @@ def test_project_settings_for_unknown_policies_are_refused(
     assert raised.value.location.line == 2
 
 
-@pytest.mark.parametrize(
-    ("lines", "message", "line"),
-    [
-        ("policies: {frist: {enabled: true}}", "there is no policy 'frist' .*'first'", 6),
-        ("policies: {second: {action: Audit}}", "'second' is in no profile of .*'dev'", 6),
-        ("policies: {first: {parameters: {x: 1}}}", "policy 'first' has no parameter 'x'", 6),
-        ("parameters: {standart: v1}", "no policy has a parameter 'standart'", 6),
-        ("profiles: [pss-basline]", "no profile 'pss-basline' .*'pss-baseline'", 6),
-    ],
-)
+@from_table("lines", "message", "line")
 def test_mistakes_of_an_environment(
     tmp_path: Path, library: Library, lines: str, message: str, line: int
 ) -> None:

@@ -13,6 +13,7 @@ from chartkit.project.project import Project, read_project
 from chartkit.render.access_reviews import CHECK, PROMPT_REVIEWS, access_reviews
 from chartkit.render.model import Outcome, Row
 from chartkit.render.pipeline import RenderOptions, plan_charts, render_project
+from tests.data import from_table
 from tests.unit.project.project_files import write_policy, write_profile
 
 DENY = {"validate": {"message": "no", "deny": {}}}
@@ -58,15 +59,7 @@ def test_image_rules_and_unreadable_policies_ask_nothing() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("profile", "reviews", "is_prompt"),
-    [
-        ("eks-best-practices", 1191, False),
-        ("best-practices", 909, False),
-        ("multi-tenancy", 858, False),
-        ("pss-restricted", 504, True),
-    ],
-)
+@from_table("profile", "reviews", "is_prompt")
 def test_reviews_of_profiles_that_do_and_do_not_end_in_ten_seconds_on_a_busy_cluster(
     profile: str, reviews: int, is_prompt: bool
 ) -> None:

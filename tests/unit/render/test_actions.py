@@ -15,7 +15,7 @@ from chartkit.render.environment import project_environment
 from chartkit.render.pipeline import RenderOptions, render_project
 from chartkit.scan.policies import compile_all
 from chartkit.scan.run import ScanContext, run_scan
-from tests.data import beside
+from tests.data import beside, from_table
 from tests.unit.render.test_pipeline import PROFILE
 
 _TEXTS = beside(__file__)
@@ -84,15 +84,7 @@ OWN = _TEXTS["own"]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("own", "given", "expected"),
-    [
-        ("Deny", "", {"pay-1": "Enforce", "old": "Audit", "shop": "Audit", "other": "Enforce"}),
-        ("Audit", "", {"pay-1": "Enforce", "old": "Audit", "shop": "Audit", "other": "Audit"}),
-        ("Warn", "Enforce", {"pay-1": "Enforce", "old": "Audit", "other": "Enforce"}),
-        ("Deny", "Audit", {"pay-1": "Enforce", "old": "Audit", "other": "Audit"}),
-    ],
-)
+@from_table("own", "given", "expected")
 def test_actions_by_namespace_reach_a_policy_of_kubernetes(
     tmp_path: Path, own: str, given: str, expected: dict[str, str]
 ) -> None:

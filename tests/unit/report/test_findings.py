@@ -13,6 +13,7 @@ from chartkit.documents.reader import read_text, resources
 from chartkit.model import RuleResult, RuleType, Status
 from chartkit.report import FORMATS, PolicyFacts, ReportOptions, ReportPer
 from chartkit.report.model import Acceptance, Accepted, AcceptedAs, field_text
+from tests.data import from_table
 
 POD = """\
 apiVersion: v1
@@ -54,17 +55,7 @@ def report(
     return "".join(writer.finish(Counter(result.status for result in results)))
 
 
-@pytest.mark.parametrize(
-    ("pointer", "text"),
-    [
-        ("/spec/containers/0/image", "spec.containers[0].image"),
-        ("/spec/containers/7/ports/0", "spec.containers[7].ports[0]"),
-        ("/metadata/labels/app.kubernetes.io~1name", "metadata.labels[app.kubernetes.io/name]"),
-        ("/metadata/labels/0", "metadata.labels.0"),
-        ("/spec/none/0/a~0b", "spec.none[0].a~b"),
-        ("", ""),
-    ],
-)
+@from_table("pointer", "text")
 def test_fields_are_written_as_people_write_them(pointer: str, text: str) -> None:
     (pod,) = resources(read_text(POD))
     assert field_text(pointer, pod.body) == text

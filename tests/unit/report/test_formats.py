@@ -33,6 +33,7 @@ from chartkit.report.policyreport import policy_report_writer
 from chartkit.report.text import TextWriter
 from chartkit.report.text.layout import grouped
 from chartkit.suggestions import alternatives
+from tests.data import from_table
 from tests.unit.report.samples import options, samples, written
 
 DOCS = Path(__file__).parents[3] / "docs"
@@ -245,15 +246,7 @@ def test_a_package_adds_a_format() -> None:
 
 
 @pytest.mark.usefixtures("plugin")
-@pytest.mark.parametrize(
-    ("name", "problem"),
-    [
-        ("missing", "of counting cannot be loaded: ModuleNotFoundError: No module named"),
-        ("broken", "of counting cannot be loaded: ZeroDivisionError: division by zero"),
-        ("nothing", "of counting is not a writer: counting:nothing"),
-        ("countd", "unknown report format 'countd' .did you mean 'counted'"),
-    ],
-)
+@from_table("name", "problem")
 def test_a_broken_package_is_one_clear_line(name: str, problem: str) -> None:
     with pytest.raises(InputError, match=problem) as raised:
         formats.writer_of(name)

@@ -231,20 +231,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.mark.parametrize(
-    ("patterns", "rows"),
-    [
-        ((), ["one require-owner", "one add-label", "two require-owner", "two add-label"]),
-        (("add-label",), ["one add-label", "two add-label"]),
-        (("add-label/add",), ["one add-label", "two add-label"]),
-        (("*/owner",), ["one require-owner", "two require-owner"]),
-        (("two",), ["two require-owner", "two add-label"]),
-        (("fir*",), ["one require-owner", "one add-label"]),
-        (("first", "add-label"), ["one require-owner", "one add-label", "two add-label"]),
-    ],
-)
-def test_selected(folder: Path, patterns: tuple[str, ...], rows: list[str]) -> None:
-    cases = list(run_tests([folder], selection=Selection(patterns)))
+@from_table("patterns", "rows")
+def test_selected(folder: Path, patterns: list[str], rows: list[str]) -> None:
+    cases = list(run_tests([folder], selection=Selection(tuple(patterns))))
     assert [f"{case.case} {row.policy}" for case in cases for row in case.rows] == rows
     assert not any(case.diagnostics for case in cases)
 
@@ -344,18 +333,7 @@ def test_expected_objects_are_found_by_name_and_kind() -> None:
     assert find_expected(Resource(pod(apiVersion="v2")), [other, one]) is None
 
 
-@pytest.mark.parametrize(
-    ("left", "right", "equal"),
-    [
-        (1, 1.0, True),
-        (1, True, False),
-        (False, 0, False),
-        ([1, 2], [2, 1], False),
-        ({"a": [{"b": 1}]}, {"a": [{"b": 1}]}, True),
-        ({"a": 1}, {"a": 1, "b": None}, False),
-        ("1", 1, False),
-    ],
-)
+@from_table("left", "right", "equal")
 def test_equal_as_json(left: Any, right: Any, equal: bool) -> None:
     assert same(left, right) is equal
     assert same(right, left) is equal

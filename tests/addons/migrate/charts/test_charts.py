@@ -557,15 +557,7 @@ def test_a_message_is_in_quotes_once(tmp_path: Path, function: str, message: str
 LABEL = '      pattern:\n        metadata:\n          labels:\n            team: "?*"\n'
 
 
-@pytest.mark.parametrize(
-    "kinds",
-    [
-        "kinds: {{ toJson .Values.kinds }}",
-        "kinds:\n          {{- toYaml .Values.kinds | nindent 10 }}",
-        "kinds:\n          {{- range .Values.kinds }}\n          - {{ . }}\n          {{- end }}",
-        'kinds: {{ .Values.kinds | default (list "Deployment") | toJson }}',
-    ],
-)
+@from_table("kinds")
 def test_kinds_of_values_are_kinds_of_the_new_form(tmp_path: Path, kinds: str) -> None:
     text = policy(rule(LABEL).replace("kinds: [Pod]", kinds))
     values = f"{VALUES}kinds: [Deployment, Namespace]\n"

@@ -11,7 +11,7 @@ from chartkit.addons.migrate.files.run import write
 from chartkit.model import Location
 from chartkit.testing.runner import run_test, run_tests
 from tests.addons.migrate.files.migrations import OPTIONS, migrated
-from tests.data import beside
+from tests.data import beside, from_table
 
 _TEXTS = beside(__file__)
 
@@ -209,16 +209,7 @@ def test_a_test_runs_twice_whatever_fails(tmp_path: Path, monkeypatch: pytest.Mo
 _LABELS = _TEXTS["labels"]
 
 
-@pytest.mark.parametrize(
-    ("kind", "policies"),
-    [
-        ("Pod", ["labels-label"]),
-        ("v1/Pod", ["labels-label"]),
-        ("Deployment", ["labels-autogen-label"]),
-        ("CronJob", ["labels-autogen-cronjob-label"]),
-        ("Secret", ["labels-label", "labels-autogen-label", "labels-autogen-cronjob-label"]),
-    ],
-)
+@from_table("kind", "policies")
 def test_results_go_to_policies_about_their_kind(
     tmp_path: Path, kind: str, policies: list[str]
 ) -> None:

@@ -19,7 +19,7 @@ from tests.addons.operate.adopt.conftest import (
     WORKLOAD,
     Team,
 )
-from tests.data import beside
+from tests.data import beside, from_table
 from tests.files import write_files
 
 _TEXTS = beside(__file__)
@@ -400,19 +400,8 @@ def test_versions_that_nothing_tells_are_asked_for(team: Team) -> None:
     assert all(message.startswith("is assumed: nothing says which K") for message in assumed)
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        (),
-        ("legacy", "--env", "../x"),
-        ("legacy", "--env", "prd", "--env", "prd/east"),
-        ("legacy", "--context", "c"),
-        ("legacy", "--kubernetes", "1.34", "--eks", "1.34"),
-        ("gone",),
-        ("legacy", "--kyverno", "x", "--kubernetes", "1.34"),
-    ],
-)
-def test_options_that_cannot_be_used_are_one_line(team: Team, arguments: tuple[str, ...]) -> None:
+@from_table("arguments")
+def test_options_that_cannot_be_used_are_one_line(team: Team, arguments: list[str]) -> None:
     team.write(legacy__p=POLICY)
     code, out, err = team.run("adopt", *arguments, "--folder", "out")
     assert (code, out, len(err.splitlines())) == (2, "", 1)

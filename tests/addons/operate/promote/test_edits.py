@@ -111,18 +111,7 @@ def test_actions_after_a_promotion(
     assert promoted(settings, namespaces) == after
 
 
-@pytest.mark.parametrize(
-    "tail",
-    [
-        "",
-        "    policies:\n      clean: {action: Audit}\n      # of the next\n      other: {}\n",
-        "    policies:\n      clean:\n        action: Audit\n    # of the next\n    apis: {}\n",
-        "    policies: {}\n",
-        "    policies:\n      clean: {}\n",
-        "    policies:\n      # why\n      other: {action: Audit}\n    # below\n",
-        "    policies:\n      ours/clean:\n        action: Audit  # for now\n",
-    ],
-)
+@from_table("tail")
 def test_edits_change_nothing_else(tail: str) -> None:
     text = f"{PROJECT}{tail}"
     before = _edit(text)
@@ -183,15 +172,7 @@ def test_a_record_of_two_documents_stays(tmp_path: Path) -> None:
         with_entry(file, {"environment": "prd", "policies": {}})
 
 
-@pytest.mark.parametrize(
-    ("listed", "after"),
-    [
-        ("[a.yaml]", None),
-        ("[./a.yaml, b.yaml]", ["b.yaml"]),
-        ("\n      - b.yaml\n      # why\n      - a.yaml", ["b.yaml"]),
-        ("[other]", ["other"]),
-    ],
-)
+@from_table("listed", "after")
 def test_a_file_of_exceptions_is_taken_out(listed: str, after: list[str] | None) -> None:
     text = f"environments:\n  prd:\n    exceptions: {listed}\n    # below\n    engine: true\n"
     edited = _edit(text).without_exceptions("a.yaml")

@@ -161,24 +161,8 @@ def test_exceptions_make_a_promotion_safe(shop: Shop) -> None:
     assert code == 0, out
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ("--to", "prd"),
-        ("clean", "--candidates", "--to", "prd"),
-        ("clean", "--to", "prod"),
-        ("claen", "--to", "prd"),
-        ("clean", "--from", "qa", "--to", "prd"),
-        ("--candidates", "--back", "--to", "prd"),
-        ("clean", "--to", "prd", "--context", "c"),
-        ("clean", "--to", "prd", "--policy-reporter", "http://localhost"),
-        ("clean", "--to", "prd", "--evidence", "gone"),
-        ("clean", "--to", "prd", "--back"),
-    ],
-)
-def test_a_promotion_that_cannot_be_planned_is_one_line(
-    shop: Shop, arguments: tuple[str, ...]
-) -> None:
+@from_table("arguments")
+def test_a_promotion_that_cannot_be_planned_is_one_line(shop: Shop, arguments: list[str]) -> None:
     before = shop.project
     code, out, err = shop.run("promote", *arguments, "--write")
     assert (code, out, len(err.splitlines())) == (2, "", 1), err

@@ -6,6 +6,7 @@ import pytest
 from chartkit.addons.operate.upgrade import Pair, parse_pair, shortest
 from chartkit.errors import InputError
 from chartkit.kyverno.matrix import known_clusters, matrix
+from tests.data import from_table
 
 PAIRS = [Pair(*each) for each in product(matrix(), known_clusters())]
 INFINITE = 10**6
@@ -81,15 +82,7 @@ def test_where_nothing_leads_on() -> None:
     assert (route.exists, route.stuck) == (False, (parse_pair("1.12/1.29"),))
 
 
-@pytest.mark.parametrize(
-    ("start", "target", "message"),
-    [
-        ("1.12/1.29", "1.12/1.28", "Kubernetes 1.29 cannot go back to 1.28"),
-        ("1.13/1.29", "1.12/1.29", "Kyverno 1.13 cannot be planned back to 1.12"),
-        ("1.12/1.29", "1.99/1.29", "Kyverno 1.99 is not known"),
-        ("1.12/2.29", "1.12/2.30", "Kubernetes 2.29 is not known"),
-    ],
-)
+@from_table("start", "target", "message")
 def test_no_way_back(start: str, target: str, message: str) -> None:
     with pytest.raises(InputError, match=message):
         shortest(parse_pair(start), parse_pair(target))

@@ -9,6 +9,7 @@ from chartkit.addons.satisfy.fix.files import diff
 from chartkit.addons.satisfy.fix.model import FileText
 from chartkit.errors import InputError
 from tests.addons.satisfy.fix.runs import fix, written
+from tests.data import from_table
 
 POD = "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec: {hostNetwork: true, containers: []}\n"
 FIXED = POD.replace("true", "false")
@@ -68,15 +69,7 @@ def test_other_reports_leave_standard_output_alone(tmp_path: Path) -> None:
     assert done.stderr.startswith(f"fixed {objects}/pod.yaml: ")
 
 
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (["--changed-since", "HEAD"], "--fix and --changed-since do not go together"),
-        (["--watch"], "--fix and --watch do not go together"),
-        (["--json"], "--fix and --json do not go together"),
-        (["--baseline", "b.yaml", "--update-baseline"], "--fix and --update-baseline"),
-    ],
-)
+@from_table("arguments", "said")
 def test_options_that_do_not_go_with_a_fix(tmp_path: Path, arguments: list[str], said: str) -> None:
     with pytest.raises(InputError, match=said):
         fix(written(tmp_path, pod=POD), *arguments)

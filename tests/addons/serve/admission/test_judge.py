@@ -113,15 +113,7 @@ def test_a_cel_policy_denies_in_kyvernos_words() -> None:
     assert answer.message == "Policy no-latest failed: no image may be latest"
 
 
-@pytest.mark.parametrize(
-    ("actions", "allowed", "warnings"),
-    [
-        ("[Deny]", False, 0),
-        ("[Warn]", True, 1),
-        ("[Audit]", True, 0),
-        ("[Deny, Warn]", False, 1),
-    ],
-)
+@from_table("actions", "allowed", "warnings")
 def test_actions_of_cel_policies(actions: str, allowed: bool, warnings: int) -> None:
     body = {**POD, "spec": {"containers": [{"name": "main", "image": "nginx:latest"}]}}
     text = CEL.replace("[Deny]", actions)
@@ -174,21 +166,7 @@ def test_a_mutation_that_may_fail_leaves_the_others() -> None:
     assert patched(POD, answer.patch)["metadata"]["labels"] == {"managed": "yes"}
 
 
-@pytest.mark.parametrize(
-    ("path", "asked"),
-    [
-        ("/validate", {"require-team", "lax", "no-latest"}),
-        ("/validate/fail", {"require-team"}),
-        ("/validate/ignore", {"lax"}),
-        ("/validate/fail/finegrained/require-team", {"require-team"}),
-        ("/validate/fail/finegrained/lax", set()),
-        ("/validate/ignore/finegrained/lax", {"lax"}),
-        ("/vpol/no-latest", {"no-latest"}),
-        ("/vpol/other/no-latest", {"no-latest"}),
-        ("/vpol/other", set()),
-        ("/nvpol/no-latest", set()),
-    ],
-)
+@from_table("path", "asked")
 def test_a_path_names_its_policies(path: str, asked: set[str]) -> None:
     lax = TEAM.replace("require-team", "lax").replace(
         "  rules:", "  failurePolicy: Ignore\n  rules:"

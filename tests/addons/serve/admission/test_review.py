@@ -23,6 +23,7 @@ from chartkit.model import Body, Resource, RuleResult, RuleType, Status, same
 from tests.addons.serve.admission.bodies import AUDITED, CEL, POD, TEAM, changed, policies, review
 from tests.addons.serve.admission.patching import patched
 from tests.addons.serve.admission.test_judge import judged
+from tests.data import from_table
 
 
 def test_a_review_is_read() -> None:
@@ -146,15 +147,7 @@ def test_a_patch_makes_the_other_object(before: dict[str, Any], after: dict[str,
     assert bool(operations) is not same(before, after)
 
 
-@pytest.mark.parametrize(
-    ("before", "after", "operations"),
-    [
-        ([1, 2], [0, 1, 2], [{"op": "add", "path": "/x/0", "value": 0}]),
-        ([1, 2, 3], [1, 3], [{"op": "remove", "path": "/x/1"}]),
-        ([{"a": 1}], [{"a": 2}], [{"op": "replace", "path": "/x/0/a", "value": 2}]),
-        (1, True, [{"op": "replace", "path": "/x", "value": True}]),
-    ],
-)
+@from_table("before", "after", "operations")
 def test_a_patch_is_small(before: Any, after: Any, operations: list[Any]) -> None:
     assert list(patch({"x": before}, {"x": after})) == operations
 

@@ -12,6 +12,7 @@ from tests.addons.serve.estimate.samples import (
     legacy,
     workload,
 )
+from tests.data import from_table
 
 
 def counts(found: Estimate) -> dict[str, int]:
@@ -60,16 +61,8 @@ def test_settings_decide(arguments: tuple[str, ...], expected: int) -> None:
     assert estimated(legacy(), POD, engine(*arguments)).reports.reports == expected
 
 
-@pytest.mark.parametrize(
-    ("spec", "arguments", "expected"),
-    [
-        ("background: false", ("--admissionReports=false",), 0),
-        ("background: false", (), 1),
-        ("admission: false", ("--backgroundScan=false",), 0),
-        ("admission: false", (), 1),
-    ],
-)
-def test_the_policy_decides(spec: str, arguments: tuple[str, ...], expected: int) -> None:
+@from_table("spec", "arguments", "expected")
+def test_the_policy_decides(spec: str, arguments: list[str], expected: int) -> None:
     assert estimated(legacy(spec=spec), POD, engine(*arguments)).reports.reports == expected
 
 

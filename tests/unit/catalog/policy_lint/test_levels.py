@@ -10,6 +10,7 @@ from chartkit.catalog.policy_lint.rules.patterns import half_anchor
 from chartkit.errors import ChartkitError
 from chartkit.model import Severity
 from chartkit.project.project import read_project
+from tests.data import from_table
 from tests.unit.catalog.policy_lint.linting import as_policy
 
 PROJECT = """\
@@ -45,15 +46,7 @@ def test_the_environment_goes_over_the_project(
     assert [each.severity for each in found] == ([] if wanted is None else [wanted])
 
 
-@pytest.mark.parametrize(
-    ("lint", "wanted"),
-    [
-        ("{CK799: off}", "there is no lint rule 'CK799'"),
-        ("{cel-types: off}", "cel-types"),
-        ("{CK701: fatal}", "fatal"),
-        ("[CK701]", "lint"),
-    ],
-)
+@from_table("lint", "wanted")
 def test_a_mistake_in_the_project_has_its_line(tmp_path: Path, lint: str, wanted: str) -> None:
     text = PROJECT.replace("{CK701: PROJECT}", lint).replace("DEV", "note")
     (tmp_path / "chartkit.yaml").write_text(text)

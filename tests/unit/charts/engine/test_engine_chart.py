@@ -156,18 +156,7 @@ def test_two_admission_replicas_are_refused_with_the_reason(values: Body) -> Non
     assert len([each for each in found if said in each.message and out in each.message]) == 1
 
 
-@pytest.mark.parametrize(
-    "values",
-    [
-        {"admissionController": {"replicas": 1}},
-        {"admissionController": {"replicas": None}},
-        {"admissionController": {"replicas": 3}},
-        {"admissionController": {"replicas": 4}},
-        {"admissionController": {"replicas": 2, "autoscaling": {"enabled": True}}},
-        {"admissionController": {"autoscaling": {"minReplicas": 2}}},
-        {"backgroundController": {"replicas": 2}},
-    ],
-)
+@from_table("values")
 def test_other_numbers_of_replicas_are_not_refused(values: Body) -> None:
     assert render_chart(plan(), [values], kube_version=KUBE_VERSION).resources
 

@@ -14,6 +14,7 @@ from chartkit.helm.render import dry_run, render_chart
 from chartkit.kyverno.matrix import CLUSTERS_ANNOTATION
 from chartkit.kyverno.releases import current
 from chartkit.model import Body
+from tests.data import from_table
 from tests.unit.charts.policies.own_policy import mine, own_project
 from tests.unit.project.project_files import write_policy
 
@@ -88,22 +89,7 @@ def test_notes_name_policies_by_their_action(tmp_path: Path) -> None:
     assert f"Kyverno: {current().app_version[1:]} (assumed" in notes
 
 
-@pytest.mark.parametrize(
-    ("version", "spec", "rule", "validate"),
-    [
-        ("1.6", {"validationFailureAction": "audit"}, set(), set()),
-        ("1.8", {"validationFailureAction": "audit"}, set(), set()),
-        ("1.9", {"validationFailureAction": "Audit"}, set(), set()),
-        ("1.11", {"admission": True}, set(), set()),
-        ("1.12.3", {"admission": True}, {"skipBackgroundRequests"}, set()),
-        (
-            "v1.13.0-rc.1",
-            {"admission": True, "emitWarning": False},
-            {"skipBackgroundRequests"},
-            {"failureAction", "allowExistingViolations"},
-        ),
-    ],
-)
+@from_table("version", "spec", "rule", "validate")
 def test_a_version_gets_the_fields_that_it_has(
     tmp_path: Path, version: str, spec: Body, rule: set[str], validate: set[str]
 ) -> None:

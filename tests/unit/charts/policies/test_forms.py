@@ -131,16 +131,7 @@ def test_what_single_rules_leave_alone_stands_before_their_validation(form: str)
     assert second.startswith('(request.namespace == "b" || !(1 == 1)) || (')
 
 
-@pytest.mark.parametrize(
-    "resources",
-    [
-        {"names": ["a"]},
-        {"selector": {"matchLabels": {"a": "b"}}},
-        {"annotations": {"a": "b"}},
-        {"kinds": ["Pod", "Job"]},
-        {"kinds": ["Job"]},
-    ],
-)
+@from_table("resources")
 def test_what_stops_kyverno_from_extending_a_cluster_policy_stops_every_form(
     resources: Body,
 ) -> None:
@@ -249,17 +240,7 @@ def test_kyverno_extends_no_policy_in_cel_to_replication_controllers() -> None:
     assert f"{_VAP}-controllers" in render(ADMISSION, values)
 
 
-@pytest.mark.parametrize(
-    ("version", "kind", "written"),
-    [
-        ("1.14", "ClusterPolicy", "policies.kyverno.io/v1alpha1 ValidatingPolicy"),
-        ("1.15", "ClusterPolicy", "policies.kyverno.io/v1alpha1 ValidatingPolicy"),
-        ("1.16", "ClusterPolicy", "policies.kyverno.io/v1alpha1 ValidatingPolicy"),
-        ("1.17", "ClusterPolicy", "policies.kyverno.io/v1 ValidatingPolicy"),
-        ("1.16", "Policy", "policies.kyverno.io/v1beta1 NamespacedValidatingPolicy"),
-        ("1.19", "Policy", "policies.kyverno.io/v1 NamespacedValidatingPolicy"),
-    ],
-)
+@from_table("version", "kind", "written")
 def test_kinds_are_written_as_the_version_serves_them(
     version: str, kind: str, written: str
 ) -> None:

@@ -94,16 +94,7 @@ def test_a_name_that_is_none(tmp_path: Path, name: str) -> None:
         read_templates([library.find(name)])
 
 
-@pytest.mark.parametrize(
-    ("image", "version"),
-    [
-        ("ghcr.io/kyverno/kyverno:v1.12.0", "1.12.0"),
-        ("registry:5000/kyverno/kyverno:1.9.2@sha256:0123", "1.9.2"),
-        ("registry:5000/kyverno/kyverno@sha256:0123", ""),
-        ("reg.kyverno.io/kyverno/kyverno:v1.19.0-rc.1", "1.19.0-rc.1"),
-        ("reg.kyverno.io/kyverno/kyverno:main", ""),
-    ],
-)
+@from_table("image", "version")
 def test_autodetect_reads_the_image(image: str, version: str) -> None:
     templates = chart_source_dir("kyverno-policies") / "chart" / "templates"
     call = f'{{{{ include "kyverno-policies.imageVersion" "{image}" | quote }}}}'

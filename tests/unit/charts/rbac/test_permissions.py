@@ -130,18 +130,7 @@ def test_what_sets_a_rule_off_is_looked_up_again() -> None:
 CALL = "    context:\n    - name: c\n      apiCall: {urlPath: '%s'}\n    validate: {deny: {}}\n"
 
 
-@pytest.mark.parametrize(
-    ("url", "expected"),
-    [
-        ("/api/v1/nodes/{{ request.object.spec.nodeName }}", ["/nodes get"]),
-        ("/api/v1/nodes?labelSelector=a/b", ["/nodes list"]),
-        ("/apis/example.com/v1/namespaces/{{ n }}/widgets", ["example.com/widgets list"]),
-        ("/apis/example.com/v1/namespaces/a/widgets/w/scale", ["example.com/widgets/scale get"]),
-        ("/api/v1/namespaces/{{ a.{{ b }}/c }}", []),
-        ("/version", []),
-        ("/apis/example.com/v1", []),
-    ],
-)
+@from_table("url", "expected")
 def test_permissions_calls(url: str, expected: list[str]) -> None:
     """Admission and scans call; what `view` gives (namespaces, pods) is there already."""
     found = needs([policy(CALL % url)])
@@ -206,17 +195,7 @@ def test_what_else_policies_read() -> None:
     assert found.unknown[0].path == ("spec", "rules", 0, "context", 1, "configMap")
 
 
-@pytest.mark.parametrize(
-    ("api_version", "kind", "said"),
-    [
-        ("v1", "'{{ kind }}'", "a variable says which resource: '{{ kind }}'"),
-        ("'{{ version }}'", "Secret", "a variable says which resource: '{{ version }}'"),
-        ("'*'", "Widget", "no group is known for kind 'Widget'"),
-        ("v1", "'*'", "'*' matches kinds that are not named"),
-        ("example.com/v1", '"A\\nrules: []"', "'A\nrules: []' is not a kind"),
-        ("'a b/v1'", "Widget", "the chart does not open widgets.a b"),
-    ],
-)
+@from_table("api_version", "kind", "said")
 def test_targets_that_cannot_be_known(api_version: str, kind: str, said: str) -> None:
     rule = f"    mutate:\n      targets:\n      - {{apiVersion: {api_version}, kind: {kind}}}\n"
     found = needs([policy(rule)])

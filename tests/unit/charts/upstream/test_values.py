@@ -10,6 +10,7 @@ from chartkit.errors import InputError
 from chartkit.model import Body, Severity
 from chartkit.project.environment import Environment
 from chartkit.project.project import read_project
+from tests.data import from_table
 from tests.unit.charts.upstream.vendored_files import chart
 from tests.unit.project.project_files import write_profile
 
@@ -78,15 +79,7 @@ def test_actions_of_older_charts_are_in_small_letters(tmp_path: Path) -> None:
     assert values["validationFailureActionByPolicy"] == {"disallow-host-path": "audit"}
 
 
-@pytest.mark.parametrize(
-    ("profiles", "standard", "warned"),
-    [
-        ("pss-baseline", "baseline", 0),
-        ("pss-baseline, pss-restricted", "restricted", 0),
-        ("eks-best-practices", "restricted", 1),
-        ("./own.yaml", None, 1),
-    ],
-)
+@from_table("profiles", "standard", "warned")
 def test_values_profiles(tmp_path: Path, profiles: str, standard: str | None, warned: int) -> None:
     write_profile(tmp_path / "own.yaml", "description: own\n")
     said = _said(tmp_path, "", project=f"profiles: [{profiles}]")

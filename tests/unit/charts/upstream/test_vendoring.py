@@ -10,6 +10,7 @@ import pytest
 from chartkit.charts.upstream.vendored import VendoredNow, read_vendored, vendor_chart
 from chartkit.errors import InputError
 from chartkit.network.downloads.lockfile import LOCK_FILE, Limits, SourceKind, digest, read_lock
+from tests.data import from_table
 from tests.e2e.command import snapshot
 from tests.files import write_files
 from tests.hasty import first, hasty
@@ -268,15 +269,7 @@ def test_an_index_that_is_refused(tmp_path: Path, text: bytes, message: str) -> 
     assert message in _server({"/index.yaml": body(text)}, tmp_path).message
 
 
-@pytest.mark.parametrize(
-    ("source", "message"),
-    [
-        ("oci://ghcr.io/kyverno/charts", "OCI registries are not read"),
-        ("ftp://example.test/x.tgz", "is not an http or https URL"),
-        ("https://me:secret@example.test/x.tgz", "must not contain a name or password"),
-        ("/nowhere", "no such file or folder"),
-    ],
-)
+@from_table("source", "message")
 def test_sources_that_are_refused(tmp_path: Path, source: str, message: str) -> None:
     error = _refused(tmp_path, source)
     assert message in error.message

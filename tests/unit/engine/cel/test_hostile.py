@@ -179,16 +179,7 @@ def test_a_stack_that_is_nearly_full(depth: int) -> None:
                 from_a_deep_stack(source, {}, frames)
 
 
-@pytest.mark.parametrize(
-    "source",
-    [
-        "object == oldObject",
-        "object in [oldObject]",
-        "[object, oldObject].distinct().size() == 1",
-        "json.marshal(object) == ''",
-        "'%s'.format([object]) == ''",
-    ],
-)
+@from_table("source")
 def test_deep_values_are_a_typed_error(source: str) -> None:
     deep: list[dict[str, Value]] = [{}, {}]
     for _ in range(2000):

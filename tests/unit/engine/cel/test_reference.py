@@ -33,6 +33,7 @@ from chartkit.engine.cel.types import (
 )
 from chartkit.engine.cel.values import NONE, OptionalValue, Struct, Uint, Value, equal, type_of
 from tests.cel_page import MARK, PAGE, libraries, reference, written_examples
+from tests.data import from_table
 from tests.unit.engine.cel.example_host import VARIABLES, ExampleHost
 
 DECLARED = [
@@ -206,16 +207,7 @@ def test_every_overload_is_read_from_its_signature(name: str) -> None:
             assert parsed.member is each.member
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("f(int) -> int", "not a signature: f(int) -> int"),
-        ("f: f(int)", "not a signature: f: f(int)"),
-        ("f: f(number) -> int", "not a declared type: number"),
-        ("f: f(list(number)) -> int", "not a declared type: number"),
-        ("f: f(set(int)) -> int", "not a declared type: set(int)"),
-    ],
-)
+@from_table("text", "message")
 def test_a_wrong_signature_is_refused_where_it_is_declared(text: str, message: str) -> None:
     with pytest.raises(ValueError, match=f"^{message.replace('(', '[(]').replace(')', '[)]')}$"):
         overload(text)
@@ -307,18 +299,7 @@ def test_named_values_are_what_makes_them() -> None:
 _ACCOUNT = "dyn(user.parseServiceAccount('system:serviceaccount:a:b'))"
 
 
-@pytest.mark.parametrize(
-    ("expression", "message"),
-    [
-        ("duration", "reference to undefined type: duration"),
-        ("type(timestamp('2026-01-02T03:04:05Z')) == timestamp", "undefined type: timestamp"),
-        ("Object.spec", "reference to undefined type: Object.spec"),
-        ("Object.spec == 1", "applied to '\\(type\\(Object.spec\\), int\\)'"),
-        ("duration.seconds", "type 'type\\(duration\\)' does not support field selection"),
-        ("duration{foo: 1}", "undefined field 'foo'"),
-        ("int{foo: 1}", "undefined field 'foo'"),
-    ],
-)
+@from_table("expression", "message")
 def test_what_does_not_compile(expression: str, message: str) -> None:
     with pytest.raises(CelCompileError, match=message):
         compile_expression(expression, ENVIRONMENTS["mpol"])

@@ -43,17 +43,7 @@ def test_what_is_no_timestamp(text: str, message: str) -> None:
     assert str(raised.value) == message
 
 
-@pytest.mark.parametrize(
-    ("text", "printed"),
-    [
-        ("1h", "3600s"),
-        ("1.5s", "1.5s"),
-        ("-20ms", "-0.02s"),
-        ("0", "0s"),
-        ("2540400h10m10s", "9145440610s"),
-        ("1ns", "0.000000001s"),
-    ],
-)
+@from_table("text", "printed")
 def test_a_duration_prints_its_seconds(text: str, printed: str) -> None:
     assert str(duration_of_text(text)) == printed
 
@@ -91,17 +81,7 @@ def test_times_zones(zone: str, offset: int) -> None:
     assert in_zone(timestamp_of_text("2024-07-01T12:00:00Z"), zone).offset == offset
 
 
-@pytest.mark.parametrize(
-    ("zone", "message"),
-    [
-        ("Mars/Olympus", "unknown time zone Mars/Olympus"),
-        ("+5", "unknown time zone +5"),
-        ("../etc/passwd", "time: invalid location name"),
-        ("/etc/passwd", "time: invalid location name"),
-        ("x:00", 'strconv.Atoi: parsing "x": invalid syntax'),
-        (":30", 'strconv.Atoi: parsing "": invalid syntax'),
-    ],
-)
+@from_table("zone", "message")
 def test_what_is_no_zone(zone: str, message: str) -> None:
     with pytest.raises(CelError) as raised:
         in_zone(Timestamp(0), zone)
@@ -200,17 +180,7 @@ def test_native_images_fields(expression: str, expected: str) -> None:
     assert value(expression) == expected
 
 
-@pytest.mark.parametrize(
-    ("expression", "message"),
-    [
-        ("IMAGE.digest", "no such field: digest"),
-        ("IMAGE.ConfigData.config", "no such field: config"),
-        ("has(IMAGE.config)", "no such field: config"),
-        ("IMAGE.ConfigData.Config.Labels.b", "no such key: b"),
-        ("string(IMAGE)", "no such overload: string(imagedataloader.ImageData)"),
-        ("string(IMAGE.Manifest.Config.Digest)", "no such overload: string(v1.Hash)"),
-    ],
-)
+@from_table("expression", "message")
 def test_what_is_not_there(expression: str, message: str) -> None:
     with pytest.raises(CelError) as caught:
         value(expression)

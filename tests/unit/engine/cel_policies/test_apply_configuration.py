@@ -7,6 +7,7 @@ from chartkit.engine.cel.environments import ENVIRONMENTS
 from chartkit.engine.cel.values import Struct
 from chartkit.engine.cel_policies.patches.apply_configuration import ApplyError, apply_configuration
 from chartkit.model import Body, Json
+from tests.data import from_table
 
 _POD: Body = {
     "apiVersion": "v1",
@@ -54,22 +55,12 @@ def test_fields_are_merged(fields: str, changed: Body) -> None:
     assert _applied(fields) == {**_POD, **changed}
 
 
-@pytest.mark.parametrize(
-    ("containers", "wanted"),
-    [
-        (["name: 'b', image: 'n'"], [("a", "x:1"), ("b", "n"), ("c", "z:1")]),
-        (["name: 'n', image: 'n'"], [("a", "x:1"), ("b", "y:1"), ("c", "z:1"), ("n", "n")]),
-        (["name: 'c', image: 'n'", "name: 'a', image: 'm'"],
-         [("b", "y:1"), ("c", "n"), ("a", "m")]),
-        (["name: 'n', image: 'n'", "name: 'b', image: 'm'"],
-         [("a", "x:1"), ("n", "n"), ("b", "m"), ("c", "z:1")]),
-    ],
-)  # fmt: skip
+@from_table("containers", "wanted")
 def test_elements_with_one_key_are_merged_in_the_order_of_the_configuration(
-    containers: list[str], wanted: list[tuple[str, str]]
+    containers: list[str], wanted: list[list[str]]
 ) -> None:
     made = _applied(_containers(*containers))["spec"]["containers"]
-    assert [(each["name"], each["image"]) for each in made] == wanted
+    assert [[each["name"], each["image"]] for each in made] == wanted
 
 
 def test_a_key_has_its_default() -> None:

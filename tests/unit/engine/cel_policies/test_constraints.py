@@ -201,15 +201,7 @@ def test_an_image_policy_that_no_cluster_asks() -> None:
     assert not _said(matchConstraints={})
 
 
-@pytest.mark.parametrize(
-    ("field", "kind", "is_idle"),
-    [
-        ({"images": ["a:1"]}, "ImageValidatingPolicy", True),
-        ({"allowedValues": ["x"]}, "ImageValidatingPolicy", True),
-        ({}, "ImageValidatingPolicy", False),
-        ({"images": ["a:1"]}, "ValidatingPolicy", False),
-    ],
-)
+@from_table("field", "kind", "is_idle")
 def test_exceptions_from_some_images_of_an_image_policy(
     field: Body, kind: str, is_idle: bool
 ) -> None:

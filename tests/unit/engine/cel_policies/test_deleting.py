@@ -7,6 +7,7 @@ import pytest
 from chartkit.engine.cleanup.deleting import read_deleting_policy
 from chartkit.engine.request import Request
 from chartkit.model import Body, Resource
+from tests.data import from_table
 from tests.unit.engine.cel_policies.policies import (
     about,
     conditions,
@@ -78,15 +79,7 @@ def test_operations_do_not_matter(constraints: Body, matches: bool) -> None:
     assert (said(deleting(matchConstraints=constraints)) is not None) is matches
 
 
-@pytest.mark.parametrize(
-    ("requirement", "labels", "matches"),
-    [
-        ({"operator": "DoesNotExist"}, {"team": "a"}, False),
-        ({"operator": "DoesNotExist"}, {}, True),
-        ({"operator": "NotIn", "values": ["a"]}, {"team": "a"}, False),
-        ({"operator": "NotIn", "values": ["b"]}, {"team": "a"}, True),
-    ],
-)
+@from_table("requirement", "labels", "matches")
 def test_selectors_are_asked_about_the_object_alone(
     requirement: Body, labels: Body, matches: bool
 ) -> None:

@@ -11,6 +11,7 @@ from chartkit.engine.ports.world import UNASKED, Credentials
 from chartkit.engine.request import Phase, Request
 from chartkit.engine.responses import respond
 from chartkit.model import Body, Resource, RuleResult
+from tests.data import from_table
 from tests.unit.engine.cel_policies.policies import (
     PODS,
     conditions,
@@ -80,18 +81,7 @@ def failure(text: str) -> str:
     return f"failed to evaluate message expression: {text}"
 
 
-@pytest.mark.parametrize(
-    ("listed", "count"),
-    [
-        ("[attestors.ci]", "1"),
-        ("[attestors.ci, attestors.release, attestors.notary]", "2"),
-        ("[attestors.release]", "0"),
-        ("[attestors.ci, attestors.ci]", "2"),
-        ("attestors.map(one, one)", "2"),
-        ("[]", "0"),
-        ("[{'name': 'ci'}]", "0"),
-    ],
-)
+@from_table("listed", "count")
 def test_how_many_have_signed(listed: str, count: str) -> None:
     assert shown(f"string(verifyImageSignatures('{APP}', {listed}))") == ("fail", count)
 
@@ -230,17 +220,7 @@ def _computed(path: str, text: str) -> list[Body]:
     return [{"name": "ci", first: part}]
 
 
-@pytest.mark.parametrize(
-    ("path", "field", "what"),
-    [
-        ("cosign.key", "data", "key"),
-        ("cosign.certificate.cert", "value", "cert"),
-        ("cosign.certificate.certChain", "value", "cert chain"),
-        ("cosign.trustedRoot", "value", "trustedRoot"),
-        ("notary.certs", "value", "notary cert"),
-        ("notary.tsaCerts", "value", "notary tsa cert"),
-    ],
-)
+@from_table("path", "field", "what")
 def test_texts_of_attestors_that_expressions_give(path: str, field: str, what: str) -> None:
     signers = Signers({APP: ["ci"]})
     own = variables(text="object.metadata.name")

@@ -37,15 +37,7 @@ def images(*names: Any) -> Resource:
     return pod(spec={"containers": containers})
 
 
-@pytest.mark.parametrize(
-    ("given", "found"),
-    [
-        ({"glob": "ghcr.io/*"}, "['ghcr.io/a/b:1']"),
-        ({"glob": "{quay.io,ghcr.io}/**"}, "['ghcr.io/a/b:1']"),
-        ({"glob": "nope/*"}, "[]"),
-        ({"matchImageReferences": [{"expression": "ref.contains('/a/')"}]}, "['ghcr.io/a/b:1']"),
-    ],
-)
+@from_table("given", "found")
 def test_image_validating_references(given: dict[str, Any], found: str) -> None:
     asked = validating(f"images.containers == {found} && images.initContainers == []", **given)
     assert said(asked, images("ghcr.io/a/b:1", "nginx"))[0] == "pass"

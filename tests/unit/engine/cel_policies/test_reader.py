@@ -13,21 +13,12 @@ from chartkit.engine.cleanup.deleting import read_deleting_policy
 from chartkit.engine.kubernetes.kinds import CelKind, is_binding, is_cel_policy
 from chartkit.errors import CompileError
 from chartkit.model import Body, Resource, Severity
+from tests.data import from_table
 from tests.objects import api_object
 from tests.unit.engine.cel_policies.policies import conditions, policy, said, validating, variables
 
 
-@pytest.mark.parametrize(
-    ("api_version", "kind", "is_one"),
-    [
-        ("policies.kyverno.io/v1", "ValidatingPolicy", True),
-        ("policies.kyverno.io/v1beta1", "NamespacedDeletingPolicy", True),
-        ("admissionregistration.k8s.io/v1", "ValidatingAdmissionPolicy", True),
-        ("policies.kyverno.io/v1", "ValidatingAdmissionPolicy", False),
-        ("policies.kyverno.io/v1", "PolicyException", False),
-        ("kyverno.io/v1", "ClusterPolicy", False),
-    ],
-)
+@from_table("api_version", "kind", "is_one")
 def test_which_documents_are_policies(api_version: str, kind: str, is_one: bool) -> None:
     assert is_cel_policy(Resource({"apiVersion": api_version, "kind": kind})) is is_one
 

@@ -13,6 +13,7 @@ from chartkit.engine.cli_files.user_files import (
 )
 from chartkit.errors import InputError
 from chartkit.model import Body, Json, Location
+from tests.data import from_table
 
 PLACE = Location("values.yaml", 1, 1)
 
@@ -37,18 +38,7 @@ def test_labels_of_namespaces_are_texts() -> None:
     assert read_values(body, PLACE).namespace_labels("n") == {"managed": "true"}
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("globalValue: {a: b}", ":1:1: unknown field 'globalValue' (did you mean 'globalValues'?)"),
-        ("policies: [{name: p, rule: []}]", ":1:22: unknown field 'rule' (did you mean 'rules'?)"),
-        ("policies: [{name: p, rules: [{name: r, vals: {}}]}]", ":1:40: unknown field 'vals'"),
-        ("metadata: {nam: x}", ":1:12: unknown field 'nam' (did you mean 'name'?)"),
-        ("metadata: {name: [x]}", ":1: name must be a text"),
-        ("namespaces: [{metadata: {label: {}}}]", "unknown field 'label' (did you mean 'labels'?)"),
-        ("subresources: [{subresource: {names: x}}]", "unknown field 'names'"),
-    ],
-)
+@from_table("text", "message")
 def test_what_values_do_not_have(text: str, message: str) -> None:
     (document,) = read_text(f"{text}\n", "values.yaml")
     with pytest.raises(InputError) as caught:

@@ -53,29 +53,13 @@ def test_what_has_no_answer(method: str, path: str, message: str) -> None:
 PART = PartialApi([body("v1", "Pod", "shop", "a"), body("karpenter.sh/v1", "NodePool", "", "n")])
 
 
-@pytest.mark.parametrize(
-    ("path", "names"),
-    [
-        ("/api/v1/namespaces/shop/pods", ["a"]),
-        ("/api/v1/namespaces/other/pods", []),
-        ("/apis/policy/v1/namespaces/shop/poddisruptionbudgets", []),
-        ("/apis/karpenter.sh/v1/nodepools", ["n"]),
-    ],
-)
+@from_table("path", "names")
 def test_a_part_lists_what_it_has_and_kinds_of_kubernetes(path: str, names: list[str]) -> None:
     found = PART.answer("GET", path)
     assert [item["metadata"]["name"] for item in found["items"]] == names
 
 
-@pytest.mark.parametrize(
-    ("method", "path"),
-    [
-        ("GET", "/apis/example.com/v1/things"),
-        ("GET", "/api/v1/namespaces/shop/pods/b"),
-        ("GET", "/healthz"),
-        ("POST", "/apis/authorization.k8s.io/v1/subjectaccessreviews"),
-    ],
-)
+@from_table("method", "path")
 def test_a_part_does_not_know_what_it_does_not_have(method: str, path: str) -> None:
     with pytest.raises(NoSource):
         PART.answer(method, path)

@@ -1,7 +1,5 @@
 from typing import Any
 
-import pytest
-
 from chartkit.engine.cluster_policy.autogen import (
     ANNOTATION,
     all_rules,
@@ -62,33 +60,13 @@ def test_all_rules_list_every_controller_at_once() -> None:
     assert names == [("r", 1), ("autogen-r", 6), ("autogen-cronjob-r", 1)]
 
 
-@pytest.mark.parametrize(
-    "block",
-    [
-        {"name": "a"},
-        {"names": ["a"]},
-        {"selector": {}},
-        {"annotations": {}},
-        {"kinds": ["Pod", "Deployment"]},
-        {"kinds": ["v1/Pod"]},
-        {"kinds": ["Service"]},
-    ],
-)
+@from_table("block")
 def test_what_switches_it_off(block: Body) -> None:
     match = {"any": [{"resources": {"kinds": ["Pod"], **block}}]}
     assert controllers(policy(rule(match=match))) == frozenset()
 
 
-@pytest.mark.parametrize(
-    "parts",
-    [
-        {"exclude": {"any": [{"resources": {"names": ["a"]}}]}},
-        {"exclude": {"resources": {"selector": {"matchLabels": {"a": "b"}}}}},
-        {"mutate": {"patchesJson6902": "- op: remove\n  path: /x"}},
-        {"mutate": {"foreach": [{"list": "x", "patchesJson6902": "[]"}]}},
-        {"generate": {"kind": "ConfigMap"}},
-    ],
-)
+@from_table("parts")
 def test_one_rule_switches_it_off_for_all(parts: dict[str, Any]) -> None:
     assert controllers(policy(rule("a"), rule("b", **parts))) == frozenset()
 

@@ -8,6 +8,7 @@ from chartkit.engine.kubernetes.definitions import POLICY_RULE, SCHEMA_RULE
 from chartkit.engine.kubernetes.kinds import GroupVersionKind
 from chartkit.errors import CompileError
 from chartkit.model import Body, Resource
+from tests.data import from_table
 from tests.objects import api_object
 from tests.unit.engine.policies import obj, policy_resource, request, rule
 
@@ -69,37 +70,14 @@ def test_controls_are_kept_as_written() -> None:
     assert read_exception(_exception(podSecurity=controls)).pod_security == tuple(controls)
 
 
-@pytest.mark.parametrize(
-    "spec",
-    [
-        {"match": None},
-        {"exceptions": None},
-        {"exceptions": [{"policyName": "p"}]},
-        {"match": {"resources": {}}},
-        {"podSecurity": [{"controlName": "Bogus"}]},
-        {"conditions": []},
-    ],
-)
+@from_table("spec")
 def test_exceptions_what_the_definition_does_not_take(spec: Body) -> None:
     with pytest.raises(CompileError) as caught:
         read_exception(_exception(**spec))
     assert caught.value.diagnostics[0].rule_id == SCHEMA_RULE
 
 
-@pytest.mark.parametrize(
-    ("spec", "fault"),
-    [
-        (
-            {"match": {"any": [{"resources": {"kinds": ["Pod"]}, "roles": ["a"]}]}},
-            "match.any[0].roles: Forbidden: Usage of user info is forbidden",
-        ),
-        (
-            {"podSecurity": [{"controlName": "Capabilities"}]},
-            'podSecurity[0].controlName: Invalid value: "Capabilities": exclude.images must be '
-            "specified for the container level control",
-        ),
-    ],
-)
+@from_table("spec", "fault")
 def test_an_exception_that_the_webhook_refuses_is_named(spec: Body, fault: str) -> None:
     for background in (None, False):
         given = read_exception(_exception(**spec, background=background))

@@ -123,16 +123,7 @@ def test_conditions_on_containers(key: str, operator: str, value: Any, fields: l
     assert list(found[: len(expected)]) == expected
 
 
-@pytest.mark.parametrize(
-    ("key", "operator", "value"),
-    [
-        ("{{ keys(request.object.metadata.labels) }}", "AllNotIn", ["team"]),
-        (["app", "team"], "AnyNotIn", "{{ keys(request.object.metadata.labels) }}"),
-        ("{{ contains(keys(request.object.metadata.labels), 'team') }}", "Equals", False),
-        ("{{ request.object.metadata.labels.team || '' }}", "Equals", ""),
-        ("{{ items(request.object.metadata.labels, 'k', 'v')[].k }}", "AllNotIn", ["team"]),
-    ],
-)
+@from_table("key", "operator", "value")
 def test_a_missing_key_is_where_it_would_be(key: Any, operator: str, value: Any) -> None:
     assert _fields(_deny(key, operator, value), _TWO)[0] == "/metadata/labels/team"
 

@@ -6,22 +6,14 @@ from chartkit.engine.cel_policies.scope import Attributes
 from chartkit.engine.cluster_policy.validate_cel import WebhookConditions
 from chartkit.engine.request import Request
 from chartkit.errors import EvaluationError
+from tests.data import from_table
 from tests.unit.engine.cel_policies.policies import conditions, pod
 
 REQUEST = Attributes(Request(pod()))
 
 
-@pytest.mark.parametrize(
-    ("expressions", "holds"),
-    [
-        ((), True),
-        (("true", "object.metadata.name == 'web'"), True),
-        (("true", "false"), False),
-        (("object.nope == 1", "false"), False),
-        (("request.operation == 'CREATE'",), True),
-    ],
-)
-def test_webhook_conditions(expressions: tuple[str, ...], holds: bool) -> None:
+@from_table("expressions", "holds")
+def test_webhook_conditions(expressions: list[str], holds: bool) -> None:
     assert WebhookConditions(conditions(*expressions)).hold(REQUEST) is holds
 
 

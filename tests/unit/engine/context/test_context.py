@@ -28,6 +28,7 @@ from chartkit.engine.ports.world import World
 from chartkit.errors import CompileError, EvaluationError, LookupFailed
 from chartkit.go.strconv import Int64
 from chartkit.model import Body, Json, Resource
+from tests.data import from_table
 from tests.objects import api_object
 
 POD: Body = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "spec": {}}
@@ -81,15 +82,7 @@ def test_delete_has_only_the_old_object() -> None:
     assert "object" not in context.data["request"]
 
 
-@pytest.mark.parametrize(
-    ("username", "name", "namespace"),
-    [
-        ("system:serviceaccount:ns:sa", "sa", "ns"),
-        ("system:serviceaccount:ns", "", ""),
-        ("admin", "", ""),
-        ("", "", ""),
-    ],
-)
+@from_table("username", "name", "namespace")
 def test_service_account(username: str, name: str, namespace: str) -> None:
     expected = {"serviceAccountName": name, "serviceAccountNamespace": namespace}
     assert service_account(username) == expected
@@ -355,15 +348,7 @@ def test_a_kind_that_is_no_text_has_none(kind: Json) -> None:
     assert extract(resource) == {}
 
 
-@pytest.mark.parametrize(
-    ("containers", "message"),
-    [
-        ([{"name": "c", "image": "A"}], "^invalid image 'A' \\(bad image: docker.io/A, "),
-        ([{"image": "a"}], "^invalid key$"),
-        ("c", "^invalid image config$"),
-        ({"c": ["a"]}, "^invalid image config$"),
-    ],
-)
+@from_table("containers", "message")
 def test_images_faults(containers: Json, message: str) -> None:
     with pytest.raises(EvaluationError, match=message):
         extract_images(_pod(containers=containers))
@@ -377,15 +362,6 @@ def test_containers_that_are_no_objects_are_passed_over() -> None:
     assert images["containers"]["c"]["jsonPointer"] == "/spec/containers/z/image"
 
 
-@pytest.mark.parametrize(
-    ("query", "names"),
-    [
-        ("images.containers", True),
-        ("length(images)", True),
-        ("request.images", False),
-        ("myimages", False),
-        ("images2", False),
-    ],
-)
+@from_table("query", "names")
 def test_images_matches(query: str, names: bool) -> None:
     assert ImagesLoader({}).matches(query) is names

@@ -38,23 +38,7 @@ def search(text: str, data: Any = POD) -> Any:
     return compile_expression(text).search(data)
 
 
-@pytest.mark.parametrize(
-    ("text", "roots"),
-    [
-        ("request.object.spec", {"request"}),
-        ("a || b.c && !d", {"a", "b", "d"}),
-        ("[a, b[0], c[?d == `1`].e]", {"a", "b", "c"}),
-        ("{x: a, y: 'b'}", {"a"}),
-        ("length(a) > `1`", {"a"}),
-        ("sort_by(a, &b)", {"a"}),
-        ("a | b", {"a"}),
-        ("a.b.f(c)", {"a"}),
-        ("to_string(@)", {"@"}),
-        ("[*].a", {"@"}),
-        ("`1`", set()),
-        ('"a b".c', {"a b"}),
-    ],
-)
+@from_table("text", "roots")
 def test_expression_roots(text: str, roots: set[str]) -> None:
     assert compile_expression(text).roots == roots
 

@@ -10,6 +10,7 @@ from chartkit.engine.kubernetes.definitions import definition_check, show_path
 from chartkit.errors import CompileError
 from chartkit.model import Body, Resource
 from chartkit.schemas.compact import OPEN, flattened, type_library
+from tests.data import from_table
 
 _KINDS = ("PolicyV1", "PolicyV2beta1", "PolicyException", "CleanupPolicy", "GlobalContextEntry")
 _CHECKED = {
@@ -101,17 +102,7 @@ def test_what_is_open_has_types_all_the_same() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("metadata", "text"),
-    [
-        ({"name": "A_b"}, 'name: Invalid value: "A_b": a lowercase RFC 1123 subdomain must'),
-        ({"labels": {}}, "name: Required value: name or generateName is required"),
-        ({"name": "p", "labels": {"a": "b c"}}, 'labels: Invalid value: "b c": a valid label'),
-        ({"name": "p", "labels": {"a b": "c"}}, 'labels: Invalid value: "a b": name part must'),
-        ({"name": "p", "annotations": {"A b": ""}}, 'annotations: Invalid value: "a b": name part'),
-        ({"name": "p", "lables": {}}, "lables: value provided for unknown field"),
-    ],
-)
+@from_table("metadata", "text")
 def test_metadata_that_an_api_server_refuses(metadata: Body, text: str) -> None:
     body = {**_policy({"validate": {"deny": {}}}), "metadata": metadata}
     with pytest.raises(CompileError) as caught:

@@ -31,18 +31,7 @@ def test_api_version_parts() -> None:
     assert parse_api_version("v1") == ("", "v1")
 
 
-@pytest.mark.parametrize(
-    ("kind", "name"),
-    [
-        ("Pod", "pods"),
-        ("NetworkPolicy", "networkpolicies"),
-        ("Ingress", "ingresses"),
-        ("Endpoints", "endpoints"),
-        ("Gateway", "gateways"),
-        ("Policy", "policies"),
-        ("Index", "indexes"),
-    ],
-)
+@from_table("kind", "name")
 def test_resource_names(kind: str, name: str) -> None:
     assert resource_name(kind) == name
 
@@ -123,21 +112,11 @@ def test_an_empty_selector_fits_everything() -> None:
     assert _fits(LabelSelector())
 
 
-@pytest.mark.parametrize(
-    ("operator", "values", "with_label", "without"),
-    [
-        ("In", ("web",), True, False),
-        ("In", ("db",), False, False),
-        ("NotIn", ("web",), False, True),
-        ("NotIn", ("db",), True, True),
-        ("Exists", (), True, False),
-        ("DoesNotExist", (), False, True),
-    ],
-)
+@from_table("operator", "values", "with_label", "without")
 def test_selectors_expressions(
-    operator: str, values: tuple[str, ...], with_label: bool, without: bool
+    operator: str, values: list[str], with_label: bool, without: bool
 ) -> None:
-    selector = LabelSelector(expressions=(Requirement("app", operator, values),))
+    selector = LabelSelector(expressions=(Requirement("app", operator, tuple(values)),))
     assert _fits(selector, app="web") is with_label
     assert _fits(selector) is without
 

@@ -389,16 +389,7 @@ def test_a_recording_without_calls(folder: Path) -> None:
     assert "salt" not in json.loads((folder / INDEX).read_text())
 
 
-@pytest.mark.parametrize(
-    "entry",
-    [
-        {},
-        {"status": "x", "ending": "whole", "text": ""},
-        {"status": 200, "ending": "other", "text": ""},
-        {"status": 200, "ending": "whole", "bytes": "?"},
-        {"status": None, "ending": "whole", "text": ""},
-    ],
-)
+@from_table("entry")
 def test_entries_that_are_broken(folder: Path, entry: Body) -> None:
     _record(folder, {GET: ServiceAnswer(200, "", b"1")})
     (folder / "000001.json").write_text(json.dumps(entry))

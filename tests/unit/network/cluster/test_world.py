@@ -10,6 +10,7 @@ from chartkit.model import Body, Json, Resource, Status
 from chartkit.network.cluster.reader import ApiResource, Reader
 from chartkit.network.cluster.world import CachedReads, live_world
 from tests.api_server import Api, Refused, Request
+from tests.data import from_table
 from tests.objects import api_object
 from tests.unit.network.cluster.conftest import World
 from tests.unit.network.cluster.server import forbidden, pod, policy
@@ -108,16 +109,7 @@ def test_entries_of_the_global_context(world: World, spec: Body) -> None:
     assert (code, err) == (0, ""), out
 
 
-@pytest.mark.parametrize(
-    ("status", "failures", "limit", "asked", "code"),
-    [
-        (500, 2, None, 3, 0),
-        (500, 2, 2, 2, 1),
-        (500, 9, None, 3, 1),
-        (403, 1, None, 1, 1),
-        (404, 1, None, 1, 1),
-    ],
-)
+@from_table("status", "failures", "limit", "asked", "code")
 def test_calls_of_entries_are_made_again(
     world: World, status: int, failures: int, limit: int | None, asked: int, code: int
 ) -> None:

@@ -18,6 +18,7 @@ from chartkit.network.registry.settings import (
     Settings,
     read_settings,
 )
+from tests.data import from_table
 from tests.loopback import at_length
 from tests.unit.network.registry.registry_server import (
     INDEX,
@@ -95,16 +96,7 @@ def test_repositories_as_policies_name_them() -> None:
     assert parse_repository("nginx").repository == "library/nginx"
 
 
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("", "a repository name must be specified"),
-        ("x", "repository must be between 2 and 255 characters in length: x"),
-        ("ghcr.io/Team", "repository can only contain the characters `.*`: Team"),
-        ("ghcr.io/team:1", "repository can only contain the characters `.*`: team:1"),
-        ("a b.c/team", "registries must be valid RFC 3986 URI authorities: a b.c"),
-    ],
-)
+@from_table("text", "said")
 def test_what_is_no_repository(text: str, said: str) -> None:
     with pytest.raises(NoReferenceError, match=f"^{said}$"):
         parse_repository(text)
@@ -246,16 +238,7 @@ def test_lists_of_referrers_that_are_none(
         _artifacts().referrers(parse_repository(f"{registry.host}/team/app"), subject)
 
 
-@pytest.mark.parametrize(
-    ("digest", "said"),
-    [
-        (None, 'cannot parse hash: ""'),
-        ("../../x", 'cannot parse hash: "../../x"'),
-        ("sha256:../x", r"found non-hex character in hash: \."),
-        ("sha512:00", 'unsupported hash: "sha512"'),
-        ("sha256:00", "wrong number of hex digits for sha256: 00"),
-    ],
-)
+@from_table("digest", "said")
 def test_digests_that_are_none(registry: Registry, digest: str | None, said: str) -> None:
     subject = _subject(registry)
     registry.list_referrers("team/app", subject, [{"digest": digest}])

@@ -15,6 +15,7 @@ from chartkit.cli.main import main
 from chartkit.errors import InputError
 from chartkit.network.registry.images import Registries
 from chartkit.network.registry.settings import RegistryError, read_settings
+from tests.data import from_table
 from tests.objects import api_object
 from tests.signing.authority import key_pem, new_key
 from tests.unit.network.registry.conftest import CONFIG
@@ -255,17 +256,8 @@ def _by_key() -> Any:
     return [{"entries": [{"keys": keys}]}]
 
 
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        (("--registry-mirror", "a.io=b.io"), "registries are not asked (add --registry)"),
-        (("--registry", "--registry-mirror", "a.io"), "takes REGISTRY=HOST"),
-        (("--registry", "--registry-mirror", "a.io=https://b.io"), "'https://b.io' is not a host"),
-        (("--registry", "--registry-plain-http", "a/b"), "'a/b' is not a host"),
-        (("--registry", "--registry-ca", "/nowhere.pem"), "/nowhere.pem: cannot be read: No such"),
-    ],
-)
-def test_options_that_are_wrong(tmp_path: Path, options: tuple[str, ...], said: str) -> None:
+@from_table("options", "said")
+def test_options_that_are_wrong(tmp_path: Path, options: list[str], said: str) -> None:
     code, text = _run("scan", tmp_path, _pins(), "nginx", *options)
     assert code == 2
     assert said in text

@@ -218,18 +218,7 @@ def test_files_that_are_wrong(docker_config: Path, text: str, said: str) -> None
     assert "secret" not in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    ("key", "registry", "repository", "known"),
-    [
-        ("https://index.docker.io/v1/", "index.docker.io", "library/nginx", True),
-        ("docker.io", "index.docker.io", "library/nginx", True),
-        ("https://ghcr.io", "ghcr.io", "a/b", True),
-        ("ghcr.io/a", "ghcr.io", "a/b", True),
-        ("ghcr.io/c", "ghcr.io", "a/b", False),
-        ("hcr.io", "ghcr.io", "a/b", False),
-        ("ghcr.io:443", "ghcr.io", "a/b", False),
-    ],
-)
+@from_table("key", "registry", "repository", "known")
 def test_under_which_name_they_stand(
     docker_config: Path, key: str, registry: str, repository: str, known: bool
 ) -> None:
@@ -239,15 +228,7 @@ def test_under_which_name_they_stand(
     assert PASSWORD not in repr(found)
 
 
-@pytest.mark.parametrize(
-    ("header", "bearer", "realm"),
-    [
-        ('Bearer realm="https://a/t",service="s"', True, "https://a/t"),
-        ('Basic realm="x", Bearer realm="https://a/t"', True, "https://a/t"),
-        ('basic realm="x, y"', False, "x, y"),
-        ("Bearer realm=https://a/t", True, "https://a/t"),
-    ],
-)
+@from_table("header", "bearer", "realm")
 def test_credentials_challenges(header: str, bearer: bool, realm: str) -> None:
     found = read_challenge(header)
     assert found is not None

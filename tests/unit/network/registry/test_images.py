@@ -9,6 +9,7 @@ import pytest
 
 from chartkit.network.registry.images import Registries
 from chartkit.network.registry.settings import Limits, RegistryError, Settings
+from tests.data import from_table
 from tests.hasty import first, hasty
 from tests.loopback import at_length
 from tests.unit.network.registry.conftest import CONFIG
@@ -284,18 +285,7 @@ def test_who_is_silent_is_not_asked_again(registry: Registry) -> None:
     assert len(registry.asked) == 3
 
 
-@pytest.mark.parametrize(
-    ("target", "said"),
-    [
-        ("http://example.invalid/x", "redirects to http"),
-        ("ftp://example.invalid/x", "redirects to ftp"),
-        ("https://10.0.0.1/x", "redirects to the private address 10.0.0.1"),
-        ("https://169.254.169.254/x", "redirects to the private address 169.254.169.254"),
-        ("https://[::ffff:169.254.169.254]/x", "redirects to the private address"),
-        ("https://100.100.100.200/x", "chartkit does not connect to this address"),
-        ("https://[/x", "redirects to no URL"),
-    ],
-)
+@from_table("target", "said")
 def test_redirects_that_are_not_followed(registry: Registry, target: str, said: str) -> None:
     def away(handler: Handler) -> bool:
         handler.answer(307, b"", Location=target)

@@ -205,17 +205,7 @@ def test_who_is_not_named_is_not_asked(url: str) -> None:
         assert raised.value.message.endswith("is not asked: --allow-network does not name it")
 
 
-@pytest.mark.parametrize(
-    "addresses",
-    [
-        ["169.254.169.254"],
-        ["10.0.0.1", "169.254.1.1"],
-        ["fe80::1%eth0"],
-        ["::ffff:169.254.169.254"],
-        ["fd00:ec2::254"],
-        ["0.0.0.0"],
-    ],
-)
+@from_table("addresses")
 def test_service_client_names_that_lead_to_forbidden_addresses(addresses: Sequence[str]) -> None:
     error = _error(_services(NAME, prices=addresses), f"http://{NAME}/")
     assert isinstance(error, NotAllowedError)
@@ -353,34 +343,14 @@ def test_service_client_encryption(certificate: Path, service: Service) -> None:
         assert "tls: " in _error(services, f"https://{service.place}/").message
 
 
-@pytest.mark.parametrize(
-    ("named", "scheme", "host", "port"),
-    [
-        ("prices.shop.svc", "http", "prices.shop.svc", 80),
-        ("prices.shop.svc", "https", "prices.shop.svc", 443),
-        ("Prices.Shop.svc.:8080", "http", "prices.shop.svc", 8080),
-        ("[::1]:8080", "http", "::1", 8080),
-        ("[0:0:0:0:0:0:0:1]:8080", "http", "::1", 8080),
-        ("10.0.0.5:8080", "http", "10.0.0.5", 8080),
-    ],
-)
+@from_table("named", "scheme", "host", "port")
 def test_service_hosts_named(named: str, scheme: str, host: str, port: int) -> None:
     found = read_hosts([named]).find(scheme, HostPort(host, port))
     assert found is not None
     assert found.reached_at(port) == HostPort(host, port)
 
 
-@pytest.mark.parametrize(
-    ("named", "scheme", "host", "port"),
-    [
-        ("prices.shop.svc", "http", "prices.shop.svc", 8080),
-        ("prices.shop.svc", "http", "prices.shop.svc", 443),
-        ("prices.shop.svc:8080", "http", "prices.shop.svc", 80),
-        ("example.com", "http", "a.example.com", 80),
-        ("a.example.com", "http", "example.com", 80),
-        ("localhost:80", "http", "127.0.0.1", 80),
-    ],
-)
+@from_table("named", "scheme", "host", "port")
 def test_not_named(named: str, scheme: str, host: str, port: int) -> None:
     assert read_hosts([named]).find(scheme, HostPort(host, port)) is None
 

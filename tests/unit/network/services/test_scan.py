@@ -17,6 +17,7 @@ from chartkit.model import Body
 from chartkit.network.http.connections import read_hosts
 from chartkit.network.http.limits import pauses
 from chartkit.network.services import Services
+from tests.data import from_table
 from tests.objects import api_object
 from tests.unit.network.services.service import Fault, Service, cut, no_http
 
@@ -204,18 +205,7 @@ def test_a_value_comes_first(scan: Scan, answers: Service) -> None:
     assert (found, answers.asked) == (("fail", "got given"), [])
 
 
-@pytest.mark.parametrize(
-    ("path", "said"),
-    [
-        ("/ok", '{"a":[1,2.5],"statusCode":200}'),
-        ("/list", '{"body":[1],"statusCode":200}'),
-        ("/gone", '{"statusCode":404,"why":"gone"}'),
-        ("/text", '{"body":null,"statusCode":200}'),
-        ("/trail", '{"a":1,"statusCode":200}'),
-        ("/empty", '{"body":null,"statusCode":204}'),
-        ("/cut", '{"body":null,"statusCode":200}'),
-    ],
-)
+@from_table("path", "said")
 def test_an_expression(scan: Scan, answers: Service, path: str, said: str) -> None:
     headers = json.dumps({"Authorization": f"Bearer {TOKEN}"})
     policy = _cel(f"json.marshal(http.Get({json.dumps(answers.url(path))}, {headers}))")

@@ -29,16 +29,7 @@ def test_a_flag_of_a_controller(container: Any, is_on: bool) -> None:
     assert allows_http([_controller("admission", **container)]) == is_on
 
 
-@pytest.mark.parametrize(
-    ("args", "alone", "value"),
-    [
-        ([], None, "10"),
-        (["--wait=5", "--other"], None, "5"),
-        (["-wait", "5", "--wait=7"], None, "7"),
-        (["--wait", "5"], "true", "true"),
-        (["wait=5", "---wait=5"], None, "10"),
-    ],
-)
+@from_table("args", "alone", "value")
 def test_the_last_value_of_a_flag_counts(args: Any, alone: str | None, value: str) -> None:
     (found,) = controllers([_controller("admission", args=args)])
     assert found.flag("wait", "10", alone) == value

@@ -51,18 +51,7 @@ def linted(replicas: str, metadata: str = "") -> tuple[list[str], list[str]]:
     return [each.rule_id for each in rows], [each.message for each in found.faults]
 
 
-@pytest.mark.parametrize(
-    ("replicas", "wanted"),
-    [
-        ("${n:=3}", []),
-        ("'${n:-3}'", []),
-        ("${n}", []),
-        ("${n:=1}", ["CK113"]),
-        ("${n:=x}", ["CK001"]),
-        ("${n:=2}", ["CK112"]),
-        ("${n}\n      replicaz: 3", ["CK001"]),
-    ],
-)
+@from_table("replicas", "wanted")
 def test_a_release_is_judged_with_the_defaults(replicas: str, wanted: list[str]) -> None:
     assert linted(replicas)[0] == wanted
 

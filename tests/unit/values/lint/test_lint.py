@@ -328,15 +328,7 @@ def findings(overlay: str) -> list[str]:
     return [str(each) for each in lint(ChartValues(defaults, (values,), None, {}), Stage.VALUES)]
 
 
-@pytest.mark.parametrize(
-    ("overlay", "name", "place", "hint"),
-    [
-        ("replica: 2", "replica", "1:1", "did you mean 'replicas'?"),
-        ("zzz: 2", "zzz", "1:1", "Helm takes any key"),
-        ("controller:\n  metering:\n    prt: 1", "controller.metering.prt", "3:5", "'port'?"),
-        ("features: {loging: {}}", "features.loging", "1:12", "did you mean 'logging'?"),
-    ],
-)
+@from_table("overlay", "name", "place", "hint")
 def test_unknown(overlay: str, name: str, place: str, hint: str) -> None:
     (found,) = findings(overlay)
     assert found.startswith(f"mine.yaml:{place}: ")
@@ -344,16 +336,6 @@ def test_unknown(overlay: str, name: str, place: str, hint: str) -> None:
     assert hint in found
 
 
-@pytest.mark.parametrize(
-    "overlay",
-    [
-        "replicas: 2",
-        "global: {x: 1}",
-        "empty: {x: {y: 1}}",
-        "nothing: {x: 1}",
-        "controller: {podLabels: {x: y}, resources: {limits: {cpu: 1}}}",
-        "controller: {metering: null}",
-    ],
-)
+@from_table("overlay")
 def test_known(overlay: str) -> None:
     assert not [each for each in findings(overlay) if "no key" in each]

@@ -1,7 +1,5 @@
 """Fields that a kind does not have are found before anything runs; nothing is refused."""
 
-import pytest
-
 from chartkit.engine.cel import compile_expression
 from chartkit.engine.cel.environments import ENVIRONMENTS, declaring
 from chartkit.engine.cel.shapes import KindIssues, meant_kind, misspelt
@@ -49,17 +47,6 @@ def test_an_environment_without_objects_is_left_alone() -> None:
     assert misspelt(program, [POD]) == ()
 
 
-@pytest.mark.parametrize(
-    ("kind", "meant"),
-    [
-        ("Deploymnet", "Deployment"),
-        ("Networkpolicy", "NetworkPolicy"),
-        ("PodDisruptionBudgets", "PodDisruptionBudget"),
-        ("CertificateRequest", None),
-        ("CiliumNetworkPolicy", None),
-        ("ClusterRoleTemplateBinding", None),
-        ("VerticalPodAutoscaler", None),
-    ],
-)
+@from_table("kind", "meant")
 def test_kinds_that_differ_in_a_word_are_custom_ones(kind: str, meant: str | None) -> None:
     assert meant_kind("*", kind) == meant

@@ -56,17 +56,7 @@ def test_deprecated_membership(key: Json, value: Json, is_in: bool, is_not_in: b
     assert _holds("NotIn", key, value) is is_not_in
 
 
-@pytest.mark.parametrize(
-    ("member", "kind"),
-    [
-        (1, "int64"),
-        (1.5, "float64"),
-        (True, "bool"),
-        (None, "nil"),
-        ([], "[]interface {}"),
-        ({}, "map[string]interface {}"),
-    ],
-)
+@from_table("member", "kind")
 def test_deprecated_membership_takes_texts_alone(member: Json, kind: str) -> None:
     with pytest.raises(EvaluationError) as raised:
         _holds("In", [member], ["a"])

@@ -204,17 +204,7 @@ def test_targets_that_are_not_there_are_told_together() -> None:
     assert error.message.startswith(": failed to substitute variables in target[0]: ")
 
 
-@pytest.mark.parametrize(
-    ("version", "names"),
-    [
-        ("v1", ["app"]),
-        ("*", ["app"]),
-        ("apps/v1", ["app"]),
-        ("a*/*", ["app"]),
-        ("apps/v2", []),
-        ("v2", []),
-    ],
-)
+@from_table("version", "names")
 def test_a_version_alone_stands_for_every_group(version: str, names: list[str]) -> None:
     metadata = {"name": "app", "namespace": "ns"}
     deployment = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": metadata}

@@ -9,6 +9,7 @@ from chartkit.engine.cluster_policy.pattern.build import (
     parse_anchor,
 )
 from chartkit.model import Json
+from tests.data import from_table
 
 
 @pytest.mark.parametrize(
@@ -41,16 +42,6 @@ def test_anchors_text() -> None:
     assert str(Anchor(AnchorKind.EQUALITY, "a")) == "=(a)"
 
 
-@pytest.mark.parametrize(
-    ("pattern", "found"),
-    [
-        ({"a": {"b": [{"=(c)": 1}]}}, True),
-        ({"<(a)": 1}, True),
-        ({"+(a)": 1}, False),
-        ({"a": "(b)"}, False),
-        ([["x"]], False),
-        (None, False),
-    ],
-)
+@from_table("pattern", "found")
 def test_anchors_nested(pattern: Json, found: bool) -> None:
     assert has_nested_anchors(pattern) is found

@@ -8,20 +8,10 @@ from chartkit.engine.cluster_policy.pattern.scalar import exponent_text, go_numb
 from chartkit.go.fmt import go_type
 from chartkit.go.strconv import Int64
 from chartkit.model import Json
+from tests.data import from_table
 
 
-@pytest.mark.parametrize(
-    ("number", "text"),
-    [
-        (1.5, "1.5E+00"),
-        (0.0, "0E+00"),
-        (100.0, "1E+02"),
-        (1234567.5, "1.2345675E+06"),
-        (0.0001, "1E-04"),
-        (-2.0, "-2E+00"),
-        (1e100, "1E+100"),
-    ],
-)
+@from_table("number", "text")
 def test_exponent_text(number: float, text: str) -> None:
     assert exponent_text(number) == text
 

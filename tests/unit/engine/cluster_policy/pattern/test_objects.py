@@ -4,6 +4,7 @@ import pytest
 
 from chartkit.engine.cluster_policy.pattern import Mismatch, MismatchKind, compile_pattern
 from chartkit.model import Body, Json
+from tests.data import from_table
 
 
 def _check(pattern: Json, value: Json) -> Mismatch:
@@ -12,16 +13,7 @@ def _check(pattern: Json, value: Json) -> Mismatch:
     return mismatch
 
 
-@pytest.mark.parametrize(
-    ("pattern", "path"),
-    [
-        ({"b": 1, "a": 1}, "/a/"),
-        ({"a": 1, "b": {"=(c)": 1}}, "/b/c/"),
-        ({"b": {"=(c)": 1}, "d": {"=(c)": 1}}, "/d/c/"),
-        ({"a": 1, "=(z)": 1}, "/z/"),
-        ({"X(z)": "", "=(a)": 1}, "/a/"),
-    ],
-)
+@from_table("pattern", "path")
 def test_which_key_is_named(pattern: Body, path: str) -> None:
     value = {"a": 0, "b": {"c": 0}, "d": {"c": 0}, "z": 0}
     assert _check(pattern, value).path == path

@@ -2,8 +2,6 @@
 
 from typing import Any
 
-import pytest
-
 from chartkit.engine.cluster_policy.podsecurity.checks import (
     choose,
     compile_exclusion,
@@ -12,6 +10,7 @@ from chartkit.engine.cluster_policy.podsecurity.checks import (
 )
 from chartkit.engine.cluster_policy.podsecurity.pod import read_pod
 from chartkit.model import Body, Resource
+from tests.data import from_table
 
 PRIVILEGED = {"securityContext": {"privileged": True}}
 BASELINE = choose("baseline", "latest")
@@ -62,16 +61,7 @@ def test_a_control_of_the_pod_is_lifted_without_images() -> None:
     assert left(spec, lift) == {"hostNamespaces": ["spec.hostNetwork"]}
 
 
-@pytest.mark.parametrize(
-    ("values", "is_lifted"),
-    [
-        (["NET_ADMIN", "SYS_TIME"], True),
-        (["*"], True),
-        (["NET_*", "SYS_*"], True),
-        (["NET_ADMIN"], False),
-        ([""], False),
-    ],
-)
+@from_table("values", "is_lifted")
 def test_every_value_of_a_field_must_be_lifted(values: list[str], is_lifted: bool) -> None:
     added = {"securityContext": {"capabilities": {"add": ["NET_ADMIN", "SYS_TIME"]}}}
     field = "spec.containers[*].securityContext.capabilities.add"

@@ -170,15 +170,7 @@ def test_v2beta1_knows_no_existing_violations() -> None:
         assert ("allowExistingViolations" in (policy_fault(one) or "")) is there
 
 
-@pytest.mark.parametrize(
-    ("exclude", "is_empty"),
-    [
-        ({"any": []}, True),
-        ({"resources": {"kinds": []}}, True),
-        ({"any": None, "resources": {}}, False),
-        ({"resources": {"name": ""}}, False),
-    ],
-)
+@from_table("exclude", "is_empty")
 def test_an_empty_list_excludes_everything(exclude: Body, is_empty: bool) -> None:
     fault = _fault(_rule(exclude=exclude))
     assert fault.endswith("Rule is matching an empty set") is is_empty

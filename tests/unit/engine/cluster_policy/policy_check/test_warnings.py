@@ -7,6 +7,7 @@ import pytest
 from chartkit.engine.cluster_policy.policy_check.warnings import deprecation, policy_warnings
 from chartkit.model import Body, Resource, Severity
 from chartkit.scan.policies import compile_all
+from tests.data import from_table
 from tests.objects import api_object
 from tests.unit.engine.policies import PLACE, policy, policy_resource, rule
 
@@ -76,17 +77,9 @@ def test_operators_of_preconditions_are_not_looked_at() -> None:
     assert _texts(rule(preconditions={"all": [_condition("In")]})) == []
 
 
-@pytest.mark.parametrize(
-    ("pattern", "kinds", "said"),
-    [
-        ({"spec": {"replicas": ">1"}}, ("Deployment",), "replicas but not including the scale"),
-        ({"spec": {"replicas": ">1"}}, ("Deployment", "Deployment/scale"), ""),
-        ({"status": {"phase": "x"}}, ("Widget",), "status but not including the status"),
-        ({"status": {"phase": "x"}}, ("Widget/status",), ""),
-    ],
-)
-def test_warnings_subresources(pattern: Body, kinds: tuple[str, ...], said: str) -> None:
-    body = rule(kinds=kinds, validate={"message": "m", "pattern": pattern})
+@from_table("pattern", "kinds", "said")
+def test_warnings_subresources(pattern: Body, kinds: list[str], said: str) -> None:
+    body = rule(kinds=tuple(kinds), validate={"message": "m", "pattern": pattern})
     found = policy_warnings(policy(body))
     assert [said in each.message for each in found] == ([True] if said else [])
     assert all(each.severity is Severity.NOTE for each in found)
@@ -153,15 +146,7 @@ def test_a_policy_without_rules() -> None:
     assert "has no rules: it can never refuse" in found.message
 
 
-@pytest.mark.parametrize(
-    ("kind", "field"),
-    [
-        ("ValidatingPolicy", "validations"),
-        ("ImageValidatingPolicy", "validations"),
-        ("MutatingPolicy", "mutations"),
-        ("GeneratingPolicy", "generate"),
-    ],
-)
+@from_table("kind", "field")
 def test_a_cel_policy_that_can_do_nothing(kind: str, field: str) -> None:
     rules = [{"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"]}]
     spec: Body = {
@@ -200,18 +185,7 @@ def test_a_hint_where_kyvernos_own_is_wrong() -> None:
     assert "in a rule it is generate.generateExisting" in (refused.hint or "")
 
 
-@pytest.mark.parametrize(
-    ("api_version", "kind", "newer"),
-    [
-        ("kyverno.io/v1", "ClusterPolicy", "ValidatingPolicy, MutatingPolicy, GeneratingPolicy or"),
-        ("kyverno.io/v1", "Policy", "NamespacedValidatingPolicy, NamespacedMutatingPolicy,"),
-        ("kyverno.io/v2", "ClusterCleanupPolicy", "DeletingPolicy (policies.kyverno.io)"),
-        ("kyverno.io/v2", "CleanupPolicy", "NamespacedDeletingPolicy (policies.kyverno.io)"),
-        ("kyverno.io/v2", "PolicyException", "PolicyException (policies.kyverno.io)"),
-        ("policies.kyverno.io/v1", "PolicyException", ""),
-        ("policies.kyverno.io/v1", "ValidatingPolicy", ""),
-    ],
-)
+@from_table("api_version", "kind", "newer")
 def test_deprecated_kinds(api_version: str, kind: str, newer: str) -> None:
     text = deprecation(Resource({"apiVersion": api_version, "kind": kind}))
     assert newer in text

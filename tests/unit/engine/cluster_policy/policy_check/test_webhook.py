@@ -7,6 +7,7 @@ import pytest
 from chartkit.engine.cluster_policy.compile import compile_policy
 from chartkit.engine.kubernetes.kinds import CustomNames, scope_of
 from chartkit.model import Body, Resource, Severity
+from tests.data import from_table
 from tests.unit.engine.policies import policy_resource, rule
 
 NAMES = CustomNames({("example.com", "Goose"): False, ("example.com", "Duck"): True})
@@ -29,18 +30,7 @@ def _validating(kind: str, block: str = "match", **more: Any) -> Body:
     return {**rule(**more), block: own}
 
 
-@pytest.mark.parametrize(
-    ("kind", "is_refused"),
-    [
-        ("Namespace", True),
-        ("v1/Namespace", True),
-        ("example.com/v1/Goose", True),
-        ("Goose", True),
-        ("example.com/v1/Duck", False),
-        ("example.com/v1/Swan", False),
-        ("ConfigMap", False),
-    ],
-)
+@from_table("kind", "is_refused")
 @pytest.mark.parametrize("block", ["match", "exclude"])
 def test_a_namespaced_policy_on_cluster_scoped_kinds(
     kind: str, is_refused: bool, block: str
@@ -52,18 +42,7 @@ def test_a_namespaced_policy_on_cluster_scoped_kinds(
     assert not _said(_validating(kind, block), "ClusterPolicy")
 
 
-@pytest.mark.parametrize(
-    ("kind", "background", "is_refused"),
-    [
-        ("Pod/exec", True, True),
-        ("Pod.status", True, True),
-        ("apps/v1/Deployment/scale", True, True),
-        ("Pod/*", True, True),
-        ("Pod/exec", False, False),
-        ("Pod", True, False),
-        ("Pod/nonsense", True, False),
-    ],
-)
+@from_table("kind", "background", "is_refused")
 def test_background_scans_of_subresources(kind: str, background: bool, is_refused: bool) -> None:
     found = _said(_validating(kind), "ClusterPolicy", background=background)
     text = (
@@ -72,16 +51,7 @@ def test_background_scans_of_subresources(kind: str, background: bool, is_refuse
     assert [each.partition(": ")[2] for each in found] == ([text] if is_refused else [])
 
 
-@pytest.mark.parametrize(
-    ("kind", "is_refused"),
-    [
-        ("Scale", True),
-        ("autoscaling/v1/Scale", True),
-        ("PodExecOptions", True),
-        ("Deployment/scale", False),
-        ("example.com/v1/Scale", False),
-    ],
-)
+@from_table("kind", "is_refused")
 def test_kinds_of_subresources_alone_are_in_no_discovery(kind: str, is_refused: bool) -> None:
     found = _said(_validating(kind), "ClusterPolicy", background=False)
     text = f"path: spec.rules[0].match.any[1].kinds: unable to convert GVK to GVR for kinds {kind}"

@@ -5,6 +5,7 @@ import pytest
 from chartkit.engine.cluster_policy.verify_images.signed import compile_extractors, images_in
 from chartkit.errors import EvaluationError
 from chartkit.model import Body
+from tests.data import from_table
 
 TASK = {
     "kind": "Task",
@@ -31,17 +32,7 @@ def test_jmespath_takes_the_image_out_of_a_text() -> None:
     assert _found(extractor, resource) == [("ghcr.io/a/b:2", ("spec", "url"))]
 
 
-@pytest.mark.parametrize(
-    ("extractor", "text"),
-    [
-        ({"path": "/spec/steps/image"}, "invalid image config"),
-        ({"path": "/kind/*/image"}, "invalid image config"),
-        ({"path": "/spec/steps/*", "value": "image", "key": "id"}, "invalid key"),
-        ({"path": "/spec/steps/*/image", "jmesPath": "length(@)"}, "must produce a string"),
-        ({"path": "/spec/steps/*/image", "jmesPath": "(("}, "invalid jmespath"),
-        ({"path": "/spec/steps/*/name"}, None),
-    ],
-)
+@from_table("extractor", "text")
 def test_objects_built_otherwise_are_errors(extractor: Body, text: str | None) -> None:
     if text is None:
         assert len(_found(extractor, TASK)) == 2

@@ -1,24 +1,11 @@
 """What Kyverno refuses in context entries."""
 
-import pytest
-
 from chartkit.engine.context.entries import check_entries
 from chartkit.model import Body
 from tests.data import from_table
 
 
-@pytest.mark.parametrize(
-    "entry",
-    [
-        {"variable": {"value": 0}},
-        {"variable": {"jmesPath": "a", "default": "d"}},
-        {"variable": {"jmesPath": "{{ a }} b"}},
-        {"configMap": {"name": "c", "namespace": "n"}},
-        {"apiCall": {"urlPath": "/a"}},
-        {"globalReference": {"name": "g", "jmesPath": "a"}},
-        {"imageRegistry": {"reference": "{{ image }}"}},
-    ],
-)
+@from_table("entry")
 def test_entries_check_sound(entry: Body) -> None:
     assert check_entries([{"name": "x", **entry}]) is None
 

@@ -10,6 +10,7 @@ from chartkit.engine.cel.environments import ENVIRONMENTS
 from chartkit.engine.cel.library.extensions import lists, optionals, two_variable
 from chartkit.engine.cel.times import Duration, Timestamp, timestamp_of_text
 from chartkit.engine.cel.values import NONE, OptionalValue, Uint, Value
+from tests.data import from_table
 from tests.unit.engine.cel.library.calls import answer
 
 _BIG = 2**53
@@ -180,15 +181,7 @@ def test_optionals_and_entries(
     assert answer(library, id, args) == expected
 
 
-@pytest.mark.parametrize(
-    ("list_", "kind", "method"),
-    [
-        ("object.x", "*types.Err", "Add"),
-        ("object.n", "types.Null", "Add"),
-        ("object", "*types.baseMap", "Add"),
-        ("object.s", "types.String", "Contains"),
-    ],
-)
+@from_table("list_", "kind", "method")
 def test_the_counter_of_comparisons_fails_where_there_is_no_list(
     list_: str, kind: str, method: str
 ) -> None:

@@ -50,15 +50,7 @@ def test_addresses_networks(expression: str, expected: str) -> None:
     assert comes_to(expression) == expected
 
 
-@pytest.mark.parametrize(
-    ("id", "cost"),
-    [
-        ("cidr_contains_ip_string", 2),
-        ("cidr_contains_ip_ip", 1),
-        ("cidr_contains_cidr_string", 4),
-        ("cidr_contains_cidr", 3),
-    ],
-)
+@from_table("id", "cost")
 def test_a_network_costs_by_the_bytes_of_its_mask(id: str, cost: int) -> None:
     overload = next(each for each in CIDR_LIBRARY.overloads if each.id == id)
     assert overload.cost is not None

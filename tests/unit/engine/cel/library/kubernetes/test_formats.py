@@ -3,6 +3,7 @@
 import pytest
 
 from chartkit.engine.cel.library.kubernetes.naming import FORMATS, LIBRARY
+from tests.data import from_table
 from tests.unit.engine.cel.library.kubernetes.expressions import comes_to
 
 _LABEL = (
@@ -69,17 +70,7 @@ def test_formats(name: str, text: str, problems: list[str]) -> None:
     assert FORMATS[name].check(text) == problems
 
 
-@pytest.mark.parametrize(
-    ("expression", "expected"),
-    [
-        ("format.named('unknown')", "optional.none()"),
-        ("format.named('uuid').value().validate('x').hasValue()", "true"),
-        ("format.date().validate('x')", 'optional.of(["invalid date"])'),
-        ("format.dns1123Label() == format.named('dns1123Label').value()", "true"),
-        ("format.dns1123Label() == format.dns1123LabelPrefix()", "false"),
-        ("dyn(format.uuid()) == dyn('uuid')", "error: no such overload"),
-    ],
-)
+@from_table("expression", "expected")
 def test_formats_in_expressions(expression: str, expected: str) -> None:
     assert comes_to(expression) == expected
 

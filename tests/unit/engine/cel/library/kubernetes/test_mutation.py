@@ -6,6 +6,7 @@ from chartkit.engine.cel import ENVIRONMENTS, CelCompileError, CelError, compile
 from chartkit.engine.cel.library.kubernetes.mutation import JSON_PATCH, OBJECT
 from chartkit.engine.cel.types import struct
 from chartkit.engine.cel.values import Struct, Value
+from tests.data import from_table
 
 MPOL = ENVIRONMENTS["mpol"]
 
@@ -25,15 +26,7 @@ def test_a_patch() -> None:
     assert made == Struct(JSON_PATCH, {"op": "add", "path": "/a", "value": {"b": 1}})
 
 
-@pytest.mark.parametrize(
-    ("value", "shown"),
-    [
-        (None, "structpb.NullValue"),
-        (1, "int64"),
-        ({"a": 1}, "map[string]interface {}"),
-        ([1], "[]interface {}"),
-    ],
-)
+@from_table("value", "shown")
 def test_what_a_patch_does_from_where_is_text(value: Value, shown: str) -> None:
     for field in ("op", "path", "from"):
         with pytest.raises(CelError) as caught:

@@ -74,24 +74,7 @@ def test_data_is_sent_as_protobuf_has_json(written: str, sent: Json) -> None:
     assert host.questions == [("POST", "http://s", {}, sent)]
 
 
-@pytest.mark.parametrize(
-    ("expression", "message"),
-    [
-        ("resource.Get('a/b/c', 'x', '', 'n')",
-         "failed to get resource: unexpected GroupVersion string: a/b/c"),
-        ("resource.post('v1', 'x', 'd', {'a': image('nginx')})",
-         "invalid arg 4: type conversion error from 'Image' to '*structpb.Value'"),
-        ("http.post('http://s', {'a': type(1)})",
-         "invalid arg 2: type conversion not supported for 'type'"),
-        ("resource.get('v1', 'x', 'd', dyn(1))",
-         "no such overload: get(resource.Context, string, string, string, int)"),
-        ("http.get('http://s', {'a': dyn(1)})",
-         "no such overload: get(http.Context, string, map)"),
-        ("image.getMetadata('x')", "failed to get image data: no registry to ask for x"),
-        ("http.client('bad')", "request failed: failed to parse PEM CA bundle for APICall"),
-        ("random('\\\\d')", "error parsing regexp: invalid escape sequence: `\\d`"),
-    ],
-)  # fmt: skip
+@from_table("expression", "message")
 def test_a_call_fails_in_kyvernos_words(expression: str, message: str) -> None:
     with pytest.raises(CelError) as caught:
         value(expression, _Asked())

@@ -1,7 +1,5 @@
 """The parts of timestamps, in UTC and in zones, and of durations."""
 
-import pytest
-
 from chartkit.engine.cel.library.standard import LIBRARY
 from chartkit.engine.cel.times import duration_of_text, timestamp_of_text
 from tests.data import from_table
@@ -15,16 +13,7 @@ def test_parts_are_in_utc_whatever_the_offset(id: str, expected: int) -> None:
     assert answer(LIBRARY, id, (timestamp_of_text(_LEAP_DAY),)) == ("int", expected)
 
 
-@pytest.mark.parametrize(
-    ("id", "zone", "expected"),
-    [
-        ("timestamp_to_day_of_month_1_based_with_tz", "-02:00", 29),
-        ("timestamp_to_hours_with_tz", "America/Los_Angeles", 17),
-        ("timestamp_to_minutes_with_tz", "Asia/Kolkata", 15),
-        ("timestamp_to_day_of_week_with_tz", "+23:00", 6),
-        ("timestamp_to_seconds_tz", "Europe/Berlin", 59),
-    ],
-)
+@from_table("id", "zone", "expected")
 def test_parts_in_a_zone(id: str, zone: str, expected: int) -> None:
     assert answer(LIBRARY, id, (timestamp_of_text(_LEAP_DAY), zone)) == ("int", expected)
 
@@ -34,14 +23,6 @@ def test_an_unknown_zone() -> None:
     assert found == ("error", "unknown time zone Moon")
 
 
-@pytest.mark.parametrize(
-    ("id", "text", "expected"),
-    [
-        ("duration_to_hours", "-90m", -1),
-        ("duration_to_minutes", "90m59s", 90),
-        ("duration_to_seconds", "-1.9s", -1),
-        ("duration_to_milliseconds", "1.9999s", 1999),
-    ],
-)
+@from_table("id", "text", "expected")
 def test_durations_are_cut_towards_zero(id: str, text: str, expected: int) -> None:
     assert answer(LIBRARY, id, (duration_of_text(text),)) == ("int", expected)

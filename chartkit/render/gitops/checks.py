@@ -10,69 +10,20 @@ from typing import Final
 from chartkit.charts.engine.chart import NAMESPACE
 from chartkit.charts.plan import ENGINE, POLICIES
 from chartkit.documents.input_files import checkout_top
+from chartkit.documents.reader import read_file
 from chartkit.errors import InputError
-from chartkit.model import Body, Json, value_at
+from chartkit.model import Json, value_at
 from chartkit.project.environment import Environment
 from chartkit.project.project import Project
 from chartkit.render.chart import CheckTarget
 from chartkit.render.model import Outcome, Row
 
 _CHECK: Final = "gitops"
-_ALL: Final = frozenset({"argocd", "flux", "helmfile", "terraform"})
-KEEP: Final = {"helm.sh/resource-policy": "keep"}
-"""The annotation of objects that Helm leaves when it uninstalls a release."""
+_PITFALLS: Final = Path(__file__).with_name("pitfalls.yaml")
 HEADER: Final = "# Written by chartkit render --gitops; an edit is lost.\n"
 _DEFAULT_REVISION: Final = "main"
 FROM_GIT: Final = frozenset({"argocd", "flux"})
 """The deployers that read a repository."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Pitfall:
-    """A value that does harm with some deployers; hint: what to do."""
-
-    path: tuple[str, ...]
-    value: Json
-    deployers: frozenset[str]
-    message: str
-    hint: str
-
-
-_PITFALLS: Final = (
-    *(
-        _Pitfall(
-            (controller, "createSelfSignedCert"),
-            True,
-            frozenset({"argocd"}),
-            "Argo CD renders without the cluster: every sync makes new certificates, which no Pod "
-            "has until it restarts",
-            f"leave {controller}.createSelfSignedCert false: Kyverno makes and renews them",
-        )
-        for controller in ("admissionController", "cleanupController")
-    ),
-    _Pitfall(
-        ("webhooksCleanup", "enabled"),
-        False,
-        _ALL - {"argocd"},
-        "nothing removes Kyverno's webhooks when the release is removed: they refuse requests "
-        "that nothing answers",
-        "leave webhooksCleanup.enabled true",
-    ),
-    _Pitfall(
-        ("crds", "annotations", "helm.sh/resource-policy"),
-        "delete",
-        _ALL,
-        "the definitions would be removed with the release, and every policy and report with them",
-        "leave the annotation out: the deployer's files have `keep`",
-    ),
-    _Pitfall(
-        ("global", "templating", "enabled"),
-        True,
-        _ALL,
-        "plain manifests have no hooks: nothing migrates stored policies or removes webhooks",
-        "leave global.templating.enabled false for an installation by Helm",
-    ),
-)
 
 
 def rows(subjects: Sequence[CheckTarget], deployers: Sequence[str]) -> Iterator[Row]:
@@ -81,12 +32,13 @@ def rows(subjects: Sequence[CheckTarget], deployers: Sequence[str]) -> Iterator[
         if subject.engine is not None:
             values = subject.engine.lint_subject()
             name = subject.environment.name
-            for pitfall in _PITFALLS:
-                concerned = [deployer for deployer in deployers if deployer in pitfall.deployers]
-                if concerned and value_at(values.values, pitfall.path) == pitfall.value:
-                    message = f"{', '.join(concerned)}: {pitfall.message}"
-                    location = values.locate(pitfall.path)
-                    yield Row(name, _CHECK, Outcome.WARNING, message, location, pitfall.hint)
+            for pitfall in read_file(_PITFALLS)[0].body:
+                path = pitfall["path"]
+                concerned = [item for item in deployers if item in pitfall["deployers"]]
+                if concerned and value_at(values.values, path) == pitfall["value"]:
+                    message = f"{', '.join(concerned)}: {pitfall['message']}"
+                    location = values.locate(path)
+                    yield Row(name, _CHECK, Outcome.WARNING, message, location, pitfall["hint"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,10 +72,6 @@ class Release:
     def is_engine(self) -> bool:
         """True for Kyverno itself, with the definitions."""
         return self.name == ENGINE
-
-    def values(self, annotations: Body) -> Body:
-        """Return the values that a deployer adds: annotations of the definitions."""
-        return {"crds": {"annotations": annotations}} if self.is_engine else {}
 
 
 def releases(project: Project, environment: Environment) -> Sequence[Release]:

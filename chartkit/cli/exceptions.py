@@ -139,12 +139,7 @@ def _subjects(
     is_flag=True,
     help="Write one for each object and rule that fails, in place of suppressions.",
 )
-@number_option(
-    "--days",
-    (1, 3650),
-    30,
-    "The days after which exceptions from findings end.",
-)
+@number_option("--days", (1, 3650), 30, "The days after which exceptions from findings end.")
 @click.option("--reason", default="", help="The reason of exceptions from findings.")
 @click.option(
     "--annotation",

@@ -89,11 +89,7 @@ def search(options: OutputOptions, words: Sequence[str], **selection: Any) -> No
 
 
 def _list(
-    words: Sequence[str],
-    options: OutputOptions,
-    project: Path,
-    kyverno: str | None,
-    **traits: str,
+    words: Sequence[str], options: OutputOptions, project: Path, kyverno: str | None, **traits: str
 ) -> None:
     from chartkit.catalog.entries import libraries, read_catalogue
     from chartkit.catalog.search import Query, checked, report, search

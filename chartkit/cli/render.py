@@ -22,11 +22,7 @@ if TYPE_CHECKING:
 @click.command()
 @project_option
 @click.argument("environments", nargs=-1, metavar="[ENV…]")
-@click.option(
-    "--check",
-    is_flag=True,
-    help="Write nothing; fail if the charts have drifted.",
-)
+@click.option("--check", is_flag=True, help="Write nothing; fail if the charts have drifted.")
 @click.option("--diff", is_flag=True, help="Print the difference that --check finds.")
 @click.option(
     "--workloads",
@@ -104,11 +100,7 @@ def render(
 
 
 def _report(
-    result: RenderResult,
-    check: bool,
-    verbose: bool,
-    quiet: bool = False,
-    diff: bool = False,
+    result: RenderResult, check: bool, verbose: bool, quiet: bool = False, diff: bool = False
 ) -> CommandReport:
     from chartkit.render import summary
     from chartkit.report.command_report import CommandReport

@@ -55,7 +55,7 @@ CLUSTER_OPTIONS: Final = (
     ),
     policies_from_option(
         "Judge PATH by the policies that are installed in the live cluster (see --context) or "
-        "in a recording of one, with its exceptions, namespaces and Kyverno's configuration.",
+        "in a recording of one, with its exceptions, namespaces and Kyverno's configuration."
     ),
     click.option(
         "--record",

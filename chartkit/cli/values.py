@@ -29,11 +29,7 @@ for _name, _command in addon.subcommands("values"):
 
 @values.command("lint", short_help="Check values files, and fix them.")
 @click.argument(
-    "files",
-    nargs=-1,
-    required=True,
-    type=click.Path(path_type=Path, exists=True),
-    metavar="PATH…",
+    "files", nargs=-1, required=True, type=click.Path(path_type=Path, exists=True), metavar="PATH…"
 )
 @click.option(
     "--chart",

@@ -54,7 +54,7 @@ _MANIFESTS: Final = "manifests="
 @project_option
 @policies_from_option(
     "Ask the policies that are installed in the live cluster (see --context) or in a recording of "
-    "one, with its exceptions, namespaces and Kyverno's configuration.",
+    "one, with its exceptions, namespaces and Kyverno's configuration."
 )
 @click.option(
     "--cluster",

@@ -35,8 +35,7 @@ _VALUE: Final = r"[|>]-?[ ]*(?:\n(?:[ ]*\n)*\1%s.*)+|[^ \n].*"
 _ITEM: Final = _VALUE % "[ ]"
 _MEMBER: Final = _VALUE % "(?(2)[ ]{3}|[ ])"
 _LINE: Final = re.compile(
-    rf"^([ ]*)(-[ ]+)?(?:({KEY}):(?:[ ]+({_MEMBER})|[ ]*)|(?(2)({_ITEM})|(?:\#.*)?))$",
-    re.MULTILINE,
+    rf"^([ ]*)(-[ ]+)?(?:({KEY}):(?:[ ]+({_MEMBER})|[ ]*)|(?(2)({_ITEM})|(?:\#.*)?))$", re.MULTILINE
 )
 _QUOTED: Final = re.compile(r"""'((?:[^']|'')*)'|"(?:[^"\\]|\\["\\nrtbf])*\"""")
 _QUOTES: Final = "'\""

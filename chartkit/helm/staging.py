@@ -50,14 +50,7 @@ _MOST: Final = 100_000
 _DATA: Final = frozenset({"const", "default", "enum", "example", "examples"})
 """Keywords whose values are not schemas."""
 _BY_NAME: Final = frozenset(
-    {
-        "$defs",
-        "definitions",
-        "dependencies",
-        "dependentSchemas",
-        "patternProperties",
-        "properties",
-    }
+    {"$defs", "definitions", "dependencies", "dependentSchemas", "patternProperties", "properties"}
 )
 """Keywords whose keys are names."""
 _DRAFT: Final = re.compile(

@@ -12,15 +12,7 @@ from typing import Final
 from chartkit.kyverno.controllers import CONTROLLERS, controllers
 from chartkit.kyverno.releases import BUILT_IN, ReleaseData
 from chartkit.kyverno.versions import Release, Version, parse_release, parse_version
-from chartkit.model import (
-    Body,
-    Diagnostic,
-    FieldPath,
-    Json,
-    Location,
-    Resource,
-    Severity,
-)
+from chartkit.model import Body, Diagnostic, FieldPath, Json, Location, Resource, Severity
 
 RULE_FAULT: Final = "CK105"
 FieldSteps = tuple[str | tuple[str, ...], ...]

@@ -244,10 +244,7 @@ def admission_policies(kubernetes: Version, location: Location | None) -> list[D
 
 
 def end_of_life(
-    row: Compatibility,
-    today: date,
-    location: Location | None = None,
-    data: ReleaseData = BUILT_IN,
+    row: Compatibility, today: date, location: Location | None = None, data: ReleaseData = BUILT_IN
 ) -> list[Diagnostic]:
     """A warning where a Kyverno version's support has ended."""
     if row.end_of_life is None or row.end_of_life > today:

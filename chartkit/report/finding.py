@@ -178,8 +178,7 @@ def diagnostic_finding(diagnostic: Diagnostic, explanation: Explanation | None =
 
 
 def diagnostic_findings(
-    diagnostics: Iterable[Diagnostic],
-    explanations: Mapping[str, Explanation],
+    diagnostics: Iterable[Diagnostic], explanations: Mapping[str, Explanation]
 ) -> list[Finding]:
     """Return diagnostics as findings; explanations: by their ids."""
     return [diagnostic_finding(row, explanations.get(row.rule_id)) for row in diagnostics]
@@ -231,10 +230,7 @@ class FindingFormat(ABC):
         self._rule = ResultCache(self._rule_of)
 
     def add(
-        self,
-        resource: Resource,
-        results: Sequence[RuleResult],
-        accepted: Accepted = NONE_ACCEPTED,
+        self, resource: Resource, results: Sequence[RuleResult], accepted: Accepted = NONE_ACCEPTED
     ) -> None:
         """Add one resource's results."""
         has_all = self.with_passes and self._options.detailed

@@ -113,10 +113,7 @@ class RowFormat(ABC):
         self._write: Callable[[str], object] = self._spool.write
 
     def add(
-        self,
-        resource: Resource,
-        results: Sequence[RuleResult],
-        accepted: Accepted = NONE_ACCEPTED,
+        self, resource: Resource, results: Sequence[RuleResult], accepted: Accepted = NONE_ACCEPTED
     ) -> None:
         """Add one resource's results."""
         for row in rows_of(self._options, resource, results, accepted):

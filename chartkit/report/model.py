@@ -268,10 +268,7 @@ class Writer(Protocol):
     """A writer that takes results one by one; `finish` returns the report in pieces."""
 
     def add(
-        self,
-        resource: Resource,
-        results: Sequence[RuleResult],
-        accepted: Accepted = NONE_ACCEPTED,
+        self, resource: Resource, results: Sequence[RuleResult], accepted: Accepted = NONE_ACCEPTED
     ) -> None:
         """Add one resource's results; accepted: those that fail no run, by their position."""
 

@@ -84,10 +84,7 @@ class Outputs:
         return writer_of("json" if is_queried else output.format)
 
     def add(
-        self,
-        resource: Resource,
-        results: Sequence[RuleResult],
-        accepted: Accepted = NONE_ACCEPTED,
+        self, resource: Resource, results: Sequence[RuleResult], accepted: Accepted = NONE_ACCEPTED
     ) -> None:
         """Add one resource's results to every report; accepted: those that fail no run."""
         for _, writer in self._writers:

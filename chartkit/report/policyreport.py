@@ -131,10 +131,7 @@ class NamespaceReportWriter:
         self._counts: dict[str, Counter[Status]] = {}
 
     def add(
-        self,
-        resource: Resource,
-        results: Sequence[RuleResult],
-        accepted: Accepted = NONE_ACCEPTED,
+        self, resource: Resource, results: Sequence[RuleResult], accepted: Accepted = NONE_ACCEPTED
     ) -> None:
         """Take one resource's results."""
         if all(map(is_left_out, results)):
@@ -181,10 +178,7 @@ class ObjectReportWriter:
         self._spool = Spool()
 
     def add(
-        self,
-        resource: Resource,
-        results: Sequence[RuleResult],
-        accepted: Accepted = NONE_ACCEPTED,
+        self, resource: Resource, results: Sequence[RuleResult], accepted: Accepted = NONE_ACCEPTED
     ) -> None:
         """Take one resource's results."""
         if all(map(is_left_out, results)):
@@ -222,9 +216,7 @@ def policy_report_writer(
     return make(options, api)
 
 
-def open_report_writer(
-    options: ReportOptions,
-) -> NamespaceReportWriter | ObjectReportWriter:
+def open_report_writer(options: ReportOptions) -> NamespaceReportWriter | ObjectReportWriter:
     """Return the writer of reports of openreports.io."""
     return policy_report_writer(options, OPENREPORTS)
 

@@ -12,16 +12,7 @@ from chartkit.documents.reader import read_source, read_text, resources
 from chartkit.documents.yaml_dump import dump_yaml
 from chartkit.engine import Phase, as_submitted
 from chartkit.errors import InputError
-from chartkit.model import (
-    Body,
-    Json,
-    Location,
-    Resource,
-    RuleType,
-    Severity,
-    Status,
-    same,
-)
+from chartkit.model import Body, Json, Location, Resource, RuleType, Severity, Status, same
 from chartkit.output.atomic_folder import write_together
 from chartkit.output.yaml_edit import rewritten
 from chartkit.report.files import with_line_ends

@@ -60,8 +60,7 @@ REGISTRY_OPTIONS: Final = (
         help="A registry to ask over HTTP without TLS; repeatable.",
     ),
     _path_option(
-        "--registry-cache",
-        help="A folder in which to cache registries' answers by digest.",
+        "--registry-cache", help="A folder in which to cache registries' answers by digest."
     ),
     _path_option(
         "--trusted-root",

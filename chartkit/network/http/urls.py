@@ -39,10 +39,7 @@ _METADATA_NAMES: Final = frozenset(
 _SHARED: Final = ipaddress.IPv4Network("100.64.0.0/10")
 """Addresses that providers and clusters share behind their own translation (RFC 6598)."""
 _LAST_32: Final = tuple(
-    map(
-        ipaddress.IPv6Network,
-        ("::/96", "::ffff:0:0/96", "::ffff:0:0:0/96", "64:ff9b::/96"),
-    )
+    map(ipaddress.IPv6Network, ("::/96", "::ffff:0:0/96", "::ffff:0:0:0/96", "64:ff9b::/96"))
 )
 """Prefixes of addresses that end in one of IPv4: IPv4-compatible and IPv4-mapped (RFC 4291),
 IPv4-translated (RFC 2765) and NAT64 (RFC 6052)."""
@@ -106,11 +103,7 @@ def _embedded(address: ipaddress.IPv6Address) -> Iterator[int]:
         last, middle = number & 0xFFFFFFFF, number >> 32 & 0xFFFFFF
         if last or not number & (1 << 80) - 1:
             yield last
-        others = (
-            number >> 24,
-            (number >> 64) << 24 | middle,
-            (number >> 64) << 16 | middle >> 8,
-        )
+        others = (number >> 24, (number >> 64) << 24 | middle, (number >> 64) << 16 | middle >> 8)
         # Zeros are what the other lengths leave empty.
         yield from (other for other in others if other & 0xFFFFFFFF)
     elif any(address in network for network in _LAST_32):

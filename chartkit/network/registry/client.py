@@ -168,10 +168,7 @@ class Client:
         return self._cache.get(_scope(image), digest) if digest else None
 
     def _get(
-        self,
-        image: RegistryReference,
-        wanted: _Endpoint,
-        expected: frozenset[int] = frozenset(),
+        self, image: RegistryReference, wanted: _Endpoint, expected: frozenset[int] = frozenset()
     ) -> tuple[Response, str]:
         """An answer of status 200 or a known one, and what was asked; else RegistryError."""
         host = self._settings.mirrors.get(image.registry, image.registry)

@@ -195,10 +195,7 @@ def _totals(tally: Tally, counts: Counter[Status]) -> dict[str, int]:
 def _pictures(tally: Tally, counted: str) -> list[tuple[str, Markup]]:
     """Return pictures with their titles: findings by severity, and by place and severity."""
     whole, parts = "Findings by severity", f"Findings by {counted} and severity"
-    return [
-        (whole, ring(whole, tally.by_severity())),
-        (parts, bars(parts, tally.in_severities())),
-    ]
+    return [(whole, ring(whole, tally.by_severity())), (parts, bars(parts, tally.in_severities()))]
 
 
 @cache

@@ -64,10 +64,7 @@ class TextWriter:
         self._built: dict[tuple[str, ...], list[Resource]] = {}
 
     def add(
-        self,
-        resource: Resource,
-        results: Sequence[RuleResult],
-        accepted: Accepted = NONE_ACCEPTED,
+        self, resource: Resource, results: Sequence[RuleResult], accepted: Accepted = NONE_ACCEPTED
     ) -> None:
         """Add one resource's results."""
         for result in results:

@@ -28,44 +28,9 @@ _Path = tuple[str | int, ...]
 FILE_NAME: Final = "kyverno-test.yaml"
 API_VERSION: Final = "cli.kyverno.io/v1alpha1"
 OPERATIONS: Final = ("CREATE", "UPDATE", "DELETE")
-_TEXT, _TEXTS, _FLAG = "a text", "a list of texts", "a flag"
-_OBJECTS, _OBJECT = "a list", "a mapping"
-_FIELDS: Final = {
-    "apiVersion": _TEXT,
-    "kind": _TEXT,
-    "metadata": _OBJECT,
-    "name": _TEXT,
-    **dict.fromkeys(("policies", "resources"), _TEXTS),
-    "jsonPayload": _TEXT,
-    **dict.fromkeys(("jsonPayloads", "httpPayloads", "envoyPayloads", "targetResources"), _TEXTS),
-    "variables": _TEXT,
-    "paramResources": _TEXTS,
-    "userinfo": _TEXT,
-    "results": _OBJECTS,
-    "values": _OBJECT,
-    "exceptions": _TEXTS,
-    "context": _TEXT,
-    "clusterResources": _TEXTS,
-    "apiCallResponses": _OBJECTS,
-    "globalContextEntries": _OBJECTS,
-}
-_RESULT_FIELDS: Final = {
-    "policy": _TEXT,
-    "rule": _TEXT,
-    **dict.fromkeys(("isValidatingAdmissionPolicy", "isMutatingAdmissionPolicy"), _FLAG),
-    **dict.fromkeys(("isValidatingPolicy", "isDeletingPolicy", "isImageValidatingPolicy"), _FLAG),
-    **dict.fromkeys(("isGeneratingPolicy", "isMutatingPolicy"), _FLAG),
-    **dict.fromkeys(("result", "kind", "operation", "patchedResources"), _TEXT),
-    "generatedResource": _TEXT,
-    "generatedResources": _TEXTS,
-    "cloneSourceResource": _TEXT,
-    "failOnMissingResources": _FLAG,
-    "resources": _TEXTS,
-    "resourceSpecs": _OBJECTS,
-}
-_SPEC_FIELDS: Final = dict.fromkeys(
-    ("group", "version", "kind", "namespace", "subresource", "name"), _TEXT
-)
+_FIELDS, _RESULT_FIELDS, _SPEC_FIELDS = read_file(Path(__file__).with_name("fields.yaml"))[0].body
+"""The fields of a test file, of a row of its results, and of an object that a row names."""
+_TYPES: Final = {"a text": str, "a list": list, "a mapping": dict, "a flag": bool}
 
 
 class _Section:
@@ -313,10 +278,9 @@ def _checked(
 
 
 def _fits(value: Any, what: str) -> bool:
-    if what is _TEXTS:
+    if what == "a list of texts":
         return isinstance(value, list) and all(isinstance(item, str) for item in value)
-    types = {_TEXT: str, _OBJECTS: list, _OBJECT: dict, _FLAG: bool}
-    return isinstance(value, types[what])
+    return isinstance(value, _TYPES[what])
 
 
 def _unique(body: Body, key: str) -> tuple[str, ...]:

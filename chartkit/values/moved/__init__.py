@@ -19,6 +19,7 @@ from chartkit.charts.engine import chart as engine_chart
 from chartkit.charts.engine.values import Section, Value, written_out
 from chartkit.documents.reader import Document, read_file
 from chartkit.errors import InputError
+from chartkit.kyverno import controllers
 from chartkit.kyverno.versions import Version, parse_version
 from chartkit.model import Body, Json, mapping_at, pointer_steps
 from chartkit.schemas import json_schema
@@ -29,12 +30,7 @@ OLDEST: Final = Version(2, 0)
 LAST_OF_TWO: Final = Version(2, 7)
 FIRST_OF_THREE: Final = Version(3, 0)
 NEWEST: Final = Version(3, 9)
-CONTROLLERS: Final = (
-    "admissionController",
-    "backgroundController",
-    "cleanupController",
-    "reportsController",
-)
+CONTROLLERS: Final = tuple(controllers.CONTROLLERS.values())
 _DATA: Final = File(__file__).parent / "data"
 ENGINE: Final = "kyverno"
 POLICIES: Final = "kyverno-policies"
@@ -42,55 +38,8 @@ REPORTER: Final = "policy-reporter"
 CHARTS: Final = (ENGINE, POLICIES, REPORTER)
 REPORTERS_OWN: Final = ("kyvernoPlugin", "ui")
 """Keys at the top that tell values of policy-reporter's chart from those of Kyverno's."""
-_DISTINCTIVE: Final = frozenset(
-    (
-        "admissionController",
-        "backgroundController",
-        "cleanupController",
-        "reportsController",
-        "webhooksCleanup",
-        "policyReportsCleanup",
-        "generatecontrollerExtraResources",
-        "excludeKyvernoNamespace",
-        "resourceFiltersExcludeNamespaces",
-    )
-)
-"""Keys at the top of values that no other chart has."""
-_OLD: Final = frozenset(
-    (
-        "createSelfSignedCert",
-        "envVarsInit",
-        "initImage",
-        "initResources",
-        "sigstoreVolume",
-        "testImage",
-        "testResources",
-        "testSecurityContext",
-        "tufRootMountPath",
-    )
-)
-_OLD_CONFIG: Final = frozenset(
-    ("resourceFilters", "excludeGroupRole", "excludeUsername", "generateSuccessEvents")
-)
-"""Keys by which values are of Kyverno's chart 2, where all others at the top are of it, too."""
 _MOST_REFUSED: Final = 1_000
 _AND_MORE: Final = "Correct these first: there may be more than 1,000 such values."
-_SHARED = frozenset(
-    {
-        "cleanupController",
-        "config",
-        "crds",
-        "customLabels",
-        "existingImagePullSecrets",
-        "fullnameOverride",
-        "grafana",
-        "imagePullSecrets",
-        "nameOverride",
-        "rbac",
-        "webhooksCleanup",
-    }
-)
-"""Keys that charts 2 and 3 have at the same place."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,12 +161,9 @@ def _read(name: str) -> Body:
     return body
 
 
-@dataclass(frozen=True, slots=True)
-class Shape:
-    """A shape of values: its name in messages, and whether a value has it."""
-
-    name: str
-    holds: Callable[[Json], bool]
+@cache
+def _signs() -> Mapping[str, frozenset[str]]:
+    return {name: frozenset(keys) for name, keys in _read("signs.yaml").items()}
 
 
 def _is_single(value: Json) -> bool:
@@ -238,32 +184,23 @@ def _is_texts(value: Json) -> bool:
     return all(isinstance(item, str) for item in listed)
 
 
-_SINGLE: Final = Shape("A single value", _is_single)
-_IMAGE: Final = Shape("An image", _is_singles)
-_ENVIRONMENT: Final = Shape("A mapping of variables", _is_environment)
-_ARGUMENTS: Final = Shape("A list of arguments", _is_singles)
-_TEXTS: Final = Shape("A list of texts", _is_texts)
-_SHAPES: Final[Mapping[str, Shape]] = {
-    "image": _SINGLE,
-    "tag": _SINGLE,
-    "kubectl-image": _IMAGE,
-    "test-image": _IMAGE,
-    "env": _ENVIRONMENT,
-    "arguments": _ARGUMENTS,
-    "topology-key": _SINGLE,
-    "filters": _TEXTS,
-    "spared-namespaces": _TEXTS,
-    "groups": _TEXTS,
-    "names": _TEXTS,
+_TEXTS: Final = ("filters", "spared-namespaces", "groups", "names")
+_SHAPES: Final[Mapping[str, tuple[str, Callable[[Json], bool]]]] = {
+    **dict.fromkeys(("image", "tag", "topology-key"), ("A single value", _is_single)),
+    **dict.fromkeys(("kubectl-image", "test-image"), ("An image", _is_singles)),
+    "env": ("A mapping of variables", _is_environment),
+    "arguments": ("A list of arguments", _is_singles),
+    **dict.fromkeys(_TEXTS, ("A list of texts", _is_texts)),
 }
+"""The shapes of values by the kind of their change: a name for messages, and whether one has it."""
 
 
 def misshapen(transform: str, value: Json) -> str:
     """Return why a kind of change cannot read a value; empty where it can."""
     shape = _SHAPES.get(transform)
-    if shape is None or shape.holds(value):
+    if shape is None or shape[1](value):
         return ""
-    return f"{shape.name} stood there in every chart."
+    return f"{shape[0]} stood there in every chart."
 
 
 @dataclass(frozen=True, slots=True)
@@ -366,11 +303,12 @@ def is_of_engine(path: Path) -> bool:
 def is_engine_values(values: Body, named: bool) -> bool:
     """Report whether values are of the engine's chart; named: whether the user says so, so that
     keys that other charts have, too, are enough."""
-    if _DISTINCTIVE & values.keys():
+    if _signs()["distinctive"] & values.keys():
         return True
     known_keys = [isinstance(key, str) and is_of_engine((key,)) for key in values]
     if not named and all(known_keys) and len(known_keys) > 0:
-        return bool(_OLD & values.keys() or _OLD_CONFIG & mapping_at(values, "config").keys())
+        config = mapping_at(values, "config")
+        return bool(_signs()["old"] & values.keys() or _signs()["oldConfig"] & config.keys())
     return named and any(known_keys)
 
 
@@ -416,5 +354,5 @@ def _evidence(body: Json, parent: Path) -> Iterator[tuple[Path, Span]]:
             yield path, row.span
         elif row is None and path in holders:
             yield from _evidence(value, path)
-        elif row is None and now.has(path) and path[0] not in _SHARED:
+        elif row is None and now.has(path) and path[0] not in _signs()["shared"]:
             yield path, Span(FIRST_OF_THREE, NEWEST)

@@ -72,7 +72,9 @@ def run(command: Callable[[], Any]) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except Exception as error:  # noqa: BLE001 - the boundary: anything else is a bug
-        said = _said_by_system(error)
+        # Python's own RuntimeError about a link to itself stands for the system's error.
+        said = error.__context__ if isinstance(error, RuntimeError) else error
+        said = said if isinstance(said, OSError) and said.errno in _SYSTEM_SAYS else None
         if said is None:
             _trace(error, is_bug=True)
             click.echo(f"chartkit: {bug_message(error)}", err=True)
@@ -81,13 +83,6 @@ def run(command: Callable[[], Any]) -> int:
         click.echo(f"{file}: {said.strerror}", err=True)
         return USAGE
     return 0
-
-
-def _said_by_system(error: Exception) -> OSError | None:
-    """Return the system's error about a path; None for a bug."""
-    # Python's own RuntimeError about a link to itself stands for the system's error.
-    said = error.__context__ if isinstance(error, RuntimeError) else error
-    return said if isinstance(said, OSError) and said.errno in _SYSTEM_SAYS else None
 
 
 def exit_code(error: BaseException) -> int:

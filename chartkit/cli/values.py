@@ -77,7 +77,28 @@ def lint_values(
     if declared is not None and (layer or fix):
         raise click.UsageError("--layer and --fix are for values files, not for objects")
     if fix:
-        _fix(files, chart)
+        from chartkit.documents.reader import read_source, read_text
+        from chartkit.errors import InputError
+        from chartkit.report.files import write_over
+        from chartkit.values.lint.files import defaults, fix_values
+        from chartkit.values.lint.folders import chart_of, engine_keys, of_another_chart
+
+        for file in files:
+            try:
+                text, owner = read_source(file), chart_of(file, chart)
+                documents = read_text(text, str(file))
+            except InputError:
+                if len(files) == 1:
+                    raise
+                continue  # The check has a row for it.
+            keys = engine_keys(owner)
+            if documents and not keys and not chart and of_another_chart(owner, documents):
+                continue
+            own = defaults(None if keys else chart)
+            text, done = fix_values(text, str(file), own, keys)
+            if done:
+                write_over(file, text)
+                click.echo(f"{file}: fixed {', '.join(done)}", err=True)
     check = check_files if layer else check_each
     diagnostics = check(files, chart, available) if declared is None else declared
     # A file may be checked by itself, and for a release that names it.
@@ -171,28 +192,3 @@ def _is_kyvernos(release: ReleasedValues) -> bool:
             *(mapping.get("name") for mapping in mappings_at(body, "dependencies")),
         }
     return not names.isdisjoint(CHARTS)
-
-
-def _fix(files: Sequence[Path], chart: Path | None) -> None:
-    from chartkit.documents.reader import read_source, read_text
-    from chartkit.errors import InputError
-    from chartkit.report.files import write_over
-    from chartkit.values.lint.files import defaults, fix_values
-    from chartkit.values.lint.folders import chart_of, engine_keys, of_another_chart
-
-    for file in files:
-        try:
-            text, owner = read_source(file), chart_of(file, chart)
-            documents = read_text(text, str(file))
-        except InputError:
-            if len(files) == 1:
-                raise
-            continue  # The check has a row for it.
-        keys = engine_keys(owner)
-        if documents and not keys and not chart and of_another_chart(owner, documents):
-            continue
-        own = defaults(None if keys else chart)
-        text, done = fix_values(text, str(file), own, keys)
-        if done:
-            write_over(file, text)
-            click.echo(f"{file}: fixed {', '.join(done)}", err=True)

@@ -74,14 +74,11 @@ class YamlFinder:
             if tree is not None:
                 return _walk(tree, path, at_item)
         if self._whole is None:
-            self._whole = self._document_tree()
+            start = self._extent.start
+            column = start - 1 - self._text.rfind("\n", 0, start)
+            text = " " * column + self._text[start : self._extent.end]
+            self._whole = _tree(text, self._extent.line) or _Tree(None, 0)
         return _walk(self._whole, path, Found(0))
-
-    def _document_tree(self) -> _Tree:
-        start = self._extent.start
-        column = start - 1 - self._text.rfind("\n", 0, start)
-        text = " " * column + self._text[start : self._extent.end]
-        return _tree(text, self._extent.line) or _Tree(None, 0)
 
 
 def _tree(text: str, line: int) -> _Tree | None:

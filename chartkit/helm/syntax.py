@@ -238,9 +238,6 @@ class _Parser:
             return Path(root, tuple(fields))
         if word != "(":
             raise _NoHelmError
-        return self._inner()
-
-    def _inner(self) -> Inner:
         self._depth += 1
         if self._depth > _DEEPEST:
             raise _NoHelmError

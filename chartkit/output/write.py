@@ -188,23 +188,19 @@ def unchanged(tree: Tree) -> bool:
 def _fill(new: Path, tree: Tree) -> None:
     """Copy what a tree keeps and write its files; raise InputError for what takes their places."""
     try:
-        _copy_and_write(new, tree)
+        if tree.folder.is_dir():
+            left_out = tree.removed | tree.files.keys()
+            for path in sorted(tree.folder.rglob("*")):
+                name = path.relative_to(tree.folder).as_posix()
+                if name not in left_out and (path.is_symlink() or not path.is_dir()):
+                    copy = new / name
+                    copy.parent.mkdir(parents=True, exist_ok=True)
+                    shutil.copy2(path, copy, follow_symlinks=False)
+        write_below(new, tree.files)
     except (FileExistsError, IsADirectoryError, NotADirectoryError) as error:
         location = Location(str(tree.folder / os.path.relpath(error.filename, new)))
         hint = "move it away: chartkit writes something else there"
         raise InputError("is in the way", location, hint) from None
-
-
-def _copy_and_write(new: Path, tree: Tree) -> None:
-    if tree.folder.is_dir():
-        left_out = tree.removed | tree.files.keys()
-        for path in sorted(tree.folder.rglob("*")):
-            name = path.relative_to(tree.folder).as_posix()
-            if name not in left_out and (path.is_symlink() or not path.is_dir()):
-                copy = new / name
-                copy.parent.mkdir(parents=True, exist_ok=True)
-                shutil.copy2(path, copy, follow_symlinks=False)
-    write_below(new, tree.files)
 
 
 def _merged(folder: Path, name: str, text: str, prefer: Prefer) -> str:

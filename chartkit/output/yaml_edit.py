@@ -77,7 +77,18 @@ def _edited(text: str, wanted: Body, source: str) -> str:
 def text_of(tree: Tree, before: str) -> str:
     """Return a tree as a text that ends, and whose lines end, as the text that it was read from."""
     end = _END.search(before)
-    return _with_line_ends(before, write_tree(tree).rstrip("\r\n") + (end[0] if end else ""))
+    edited = write_tree(tree).rstrip("\r\n") + (end[0] if end else "")
+    ends = BREAK.findall(before)
+    if len(set(ends)) < 2 and "\r" not in ends:
+        return edited
+    old, new = BREAK.split(before), BREAK.split(edited)
+    usual = "\r\n" if "\r\n" in ends else "\n"
+    chosen = [*[usual] * (len(new) - 1), ""]
+    for a, b, size in SequenceMatcher(None, old, new, False).get_matching_blocks():
+        for at in range(size):
+            if a + at < len(ends) and b + at < len(new) - 1:
+                chosen[b + at] = ends[a + at]
+    return "".join(line + end for line, end in zip(new, chosen, strict=True))
 
 
 def _steps(value: Json, wanted: Json) -> list[_Step]:
@@ -221,21 +232,6 @@ def _flow_part(text: str, node: Any, value: Any, wanted: Any, write: Callable[[J
 def _indented_json(pad: str, step: str, value: Json) -> str:
     """A value in JSON, further lines indented by pad; step: by how much parts are."""
     return json.dumps(value, ensure_ascii=False, indent=step).replace("\n", f"\n{pad}")
-
-
-def _with_line_ends(text: str, edited: str) -> str:
-    """Return an edited text whose lines end as they do in the text."""
-    ends = BREAK.findall(text)
-    if len(set(ends)) < 2 and "\r" not in ends:
-        return edited
-    old, new = BREAK.split(text), BREAK.split(edited)
-    usual = "\r\n" if "\r\n" in ends else "\n"
-    chosen = [*[usual] * (len(new) - 1), ""]
-    for a, b, size in SequenceMatcher(None, old, new, False).get_matching_blocks():
-        for at in range(size):
-            if a + at < len(ends) and b + at < len(new) - 1:
-                chosen[b + at] = ends[a + at]
-    return "".join(line + end for line, end in zip(new, chosen, strict=True))
 
 
 def _is_filled(value: Any, wanted: Any) -> bool:

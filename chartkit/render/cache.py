@@ -59,27 +59,6 @@ def inputs_digest(
     return _digest(project, every, paths, {}, dict(options))
 
 
-def environment_digest(
-    project: Project,
-    environment: Environment,
-    workloads: Sequence[Path],
-    charts: Mapping[str, Path],
-    values: Json,
-) -> str | None:
-    """Return a digest of all that the checks of an environment depend on: what a result depends on,
-    and its charts as they are laid out; None where that cannot be determined.
-
-    workloads: from the command line; charts: folders by name; values: the environment's own.
-    """
-    manifests = project.manifests
-    paths = [
-        *_with_kustomizations(workloads),
-        *([] if manifests is None else [manifests / environment.file_name]),
-    ]
-    own = [environment.name, str(project.charts), values]
-    return _digest(project, (environment,), paths, charts, own)
-
-
 def _digest(
     project: Project,
     environments: Sequence[Environment],
@@ -285,7 +264,14 @@ def _environment_key(subject: CheckTarget) -> str | None:
     charts = {chart.name: chart.files.folder for chart in subject.charts}
     layers = [[document.source.text for document in chart.layers] for chart in subject.charts]
     env = subject.environment
-    return environment_digest(subject.project, env, _further(subject), charts, layers)
+    workloads = _further(subject)
+    manifests = subject.project.manifests
+    paths = [
+        *_with_kustomizations(workloads),
+        *([] if manifests is None else [manifests / env.file_name]),
+    ]
+    own = [env.name, str(subject.project.charts), layers]
+    return _digest(subject.project, (env,), paths, charts, own)
 
 
 def _further(subject: CheckTarget) -> list[Path]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
@@ -168,7 +167,11 @@ def render_project(project: Project, options: RenderOptions) -> RenderResult:
         if failed(rows):
             return RenderResult(rows)
         trees = (*generated.charts, *generated.manifests)
-        written = _publish(trees, project.root)
+        # The charts come last: where only some were written, `--check` finds them to differ.
+        different = [tree for tree in trees if not write.unchanged(tree)]
+        for tree in reversed(different):
+            write.publish(tree, project.root)
+        written = tuple(tree.folder for tree in different)
         return RenderResult(rows, written=written, is_repeatable=generated.is_repeatable)
 
 
@@ -187,7 +190,11 @@ def _generate(
             composed.append(_compose(project, plan, options.prefer))
             is_upstream = plan.name in upstream
             files = lay_out(composed[-1].tree, parent, project.environments.values(), is_upstream)
-            charts += _start_helm(files, options.environments, executor, writes_manifests)
+            charts += [
+                start_chart(files, env, executor, writes_manifests)
+                for env in options.environments
+                if files.name != ENGINE or env.engine
+            ]
         others = [
             _compose(project, plan, options.prefer) for plan in plan_values_alone(project, upstream)
         ]
@@ -234,17 +241,6 @@ def _compose(project: Project, plan: ChartPlan, prefer: Prefer) -> _ChartTree:
     return _ChartTree(plan, write.compose(plan, project.charts / plan.name, prefer))
 
 
-def _start_helm(
-    files: ChartFiles, environments: Sequence[Environment], executor: Executor, needs_manifest: bool
-) -> list[Chart]:
-    """Start Helm on a chart for each environment that has it."""
-    return [
-        start_chart(files, env, executor, needs_manifest)
-        for env in environments
-        if files.name != ENGINE or env.engine
-    ]
-
-
 def _check(
     subjects: Sequence[CheckTarget], plans: Sequence[ChartPlan], options: RenderOptions
 ) -> Iterator[Row]:
@@ -282,17 +278,6 @@ def _left(folders: Sequence[Path], root: Path) -> Iterator[Row]:
         for path in left:
             message, hint = "was left by a render that was interrupted", "render again"
             yield Row(ALL, "files", Outcome.FAIL, message, Location(str(path)), hint)
-
-
-def _publish(trees: Sequence[Tree], root: Path) -> tuple[Path, ...]:
-    """Write what differs; return the folders that changed.
-
-    The charts come last: where only some were written, `--check` finds the charts to differ.
-    """
-    different = [tree for tree in trees if not write.unchanged(tree)]
-    for tree in reversed(different):
-        write.publish(tree, root)
-    return tuple(tree.folder for tree in different)
 
 
 def plan_charts(

@@ -216,7 +216,7 @@ def _pieces(report: CommandReport, name: str, screen: Screen, query: Query | Non
         return text_of(report.text(screen.width), screen)
     if name == "markdown":
         blocks = [_table(report.found())] if report.markdown is None else report.markdown()
-        return [cut_comment(markdown_of(blocks))]
+        return [cut_comment("\n".join(map(_markdown, blocks)))]
     if name in report.own:
         return [report.own[name]()]
     if name == "junit":
@@ -357,11 +357,6 @@ def _lines(block: Block, width: int | None) -> Iterable[str]:
             return lines
         case Heading(text) | Markup(text) | text:
             return [text]
-
-
-def markdown_of(blocks: Iterable[Block]) -> str:
-    """Return blocks as Markdown, with an empty line between them."""
-    return "\n".join(map(_markdown, blocks))
 
 
 def _markdown(block: Block) -> str:

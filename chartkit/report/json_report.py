@@ -26,7 +26,6 @@ from chartkit.report.model import (
 from chartkit.report.spool import Spool
 
 _encode: Final = json.JSONEncoder(ensure_ascii=False).encode
-_MARK: Final = "##"
 _NEXT_LINE: Final = "\n  "
 _NEXT_ROW: Final = ",\n    "
 _INNER: Final = "  "
@@ -38,7 +37,8 @@ def json_text(value: Json, indent: int | None = 2) -> str:
     """Return a value as JSON, in lines or on one line (indent: None); half a surrogate pair, which
     UTF-8 does not have, becomes U+FFFD."""
     written = _encode(value) if indent is None else _in_lines(value, " " * indent, "\n")
-    text: str = without_surrogates(_without_marks(written))
+    # Commands in Azure's logs begin with `##`.
+    text: str = without_surrogates(written.replace("##", "#\\u0023"))
     return text
 
 
@@ -56,11 +56,6 @@ def _in_lines(value: Json, step: str, newline: str) -> str:
     for item in value:
         parts.append(_in_lines(item, step, inner))
     return f"[{inner}{f',{inner}'.join(parts)}{newline}]"
-
-
-def _without_marks(text: str) -> str:
-    """Return JSON with the same values without `##`, with which commands begin in Azure's logs."""
-    return text.replace(_MARK, "#\\u0023") if _MARK in text else text
 
 
 def rows_of(

@@ -55,28 +55,6 @@ _OWN_VALUES: Body = {
 _WIDTH: Final = 120
 
 
-def rulings(
-    rules: Mapping[str, Sequence[str]], cel: Mapping[str, str], only_cel: Sequence[str]
-) -> list[Body]:
-    """Return what each form refuses, as conditions of the schema.
-
-    rules: the names of the rules, by policy; cel: the kind of the form in CEL, by policy that has
-    one: the others are ClusterPolicies whatever policyType is, and keep what only those can hold;
-    only_cel: those that are in CEL whatever policyType is.
-    """
-    conditions = [_when([CLUSTER_POLICY, BOTH], _of_cluster_policy(only_cel))]
-    if cel:
-        others = [name for name in rules if name not in cel]
-        on = {"enum": [True, None, BACKGROUND]}
-        own = {"background": on, "policies": _but(others, {"properties": {"background": on}})}
-        conditions += [
-            _when([VALIDATING_POLICY, ADMISSION_POLICY], _of_cel(rules, cel)),
-            _when([ADMISSION_POLICY], own),
-        ]
-    doubled = [name for name, kind in cel.items() if kind == VALIDATING_POLICY]
-    return [*conditions, _when([BOTH], _of_cel(rules, doubled))] if doubled else conditions
-
-
 def _when(types: Sequence[str], properties: Body) -> Body:
     asked = {"properties": {"policyType": {"enum": list(types)}}, "required": ["policyType"]}
     return {"if": asked, "then": {"properties": properties}}
@@ -283,7 +261,21 @@ def values_schema(catalogue: Catalogue) -> Body:
         policies["patternProperties"] = parameters
     definitions["filtersOfCel"] = filters_of_cel()
     rules = {name: catalogue.rules.get(name, ()) for name in catalogue.names}
-    schema["allOf"] = rulings(rules, catalogue.cel, catalogue.only_cel)
+    # What each form refuses; policies without a form in CEL are ClusterPolicies whatever policyType
+    # is, and keep what only those can hold.
+    conditions = [_when([CLUSTER_POLICY, BOTH], _of_cluster_policy(catalogue.only_cel))]
+    if catalogue.cel:
+        others = [name for name in rules if name not in catalogue.cel]
+        on = {"enum": [True, None, BACKGROUND]}
+        own = {"background": on, "policies": _but(others, {"properties": {"background": on}})}
+        conditions += [
+            _when([VALIDATING_POLICY, ADMISSION_POLICY], _of_cel(rules, catalogue.cel)),
+            _when([ADMISSION_POLICY], own),
+        ]
+    doubled = [name for name, kind in catalogue.cel.items() if kind == VALIDATING_POLICY]
+    schema["allOf"] = (
+        [*conditions, _when([BOTH], _of_cel(rules, doubled))] if doubled else conditions
+    )
     return schema
 
 

@@ -69,9 +69,20 @@ def read_chart(files: Mapping[str, bytes], shown: str, limits: Limits = DEFAULT)
     if not all(isinstance(metadata.get(key), str) for key in ("name", "version")):
         where = Location(f"{shown}/{METADATA}", 1)
         raise InputError("says neither name nor version", where)
-    chart = ChartFiles(metadata, _mapping(texts, VALUES, shown), texts)
-    _require_subcharts(chart, shown)
-    return chart
+    defaults = _mapping(texts, VALUES, shown)
+    # Helm renders no chart that lacks a subchart, be it switched off or not.
+    named, file = metadata.get("dependencies"), METADATA
+    if named is None and _OLD_DEPENDENCIES in texts:
+        file = _OLD_DEPENDENCIES
+        named = _mapping(texts, file, shown).get("dependencies")
+    there = set(_subcharts(texts, shown))
+    for dependency in named if isinstance(named, list) else ():
+        name = dependency.get("name") if isinstance(dependency, dict) else None
+        if name not in there:
+            hint = f"`helm dependency build {shown}` fetches it; a published chart has it"
+            what = f"the subchart '{name}' is not in charts/"
+            raise InputError(what, Location(f"{shown}/{file}"), hint)
+    return ChartFiles(metadata, defaults, texts)
 
 
 def _unpacked(
@@ -111,21 +122,6 @@ def _mapping(texts: Mapping[str, str], name: str, shown: str) -> Body:
     if len(documents) > 1 or not isinstance(documents[0].body, dict):
         raise InputError("must be one mapping", documents[-1].location)
     return documents[0].body
-
-
-def _require_subcharts(chart: ChartFiles, shown: str) -> None:
-    """Helm renders no chart that lacks a subchart, be it switched off or not."""
-    named, file = chart.metadata.get("dependencies"), METADATA
-    if named is None and _OLD_DEPENDENCIES in chart.files:
-        file = _OLD_DEPENDENCIES
-        named = _mapping(chart.files, file, shown).get("dependencies")
-    there = set(_subcharts(chart.files, shown))
-    for dependency in named if isinstance(named, list) else ():
-        name = dependency.get("name") if isinstance(dependency, dict) else None
-        if name not in there:
-            hint = f"`helm dependency build {shown}` fetches it; a published chart has it"
-            what = f"the subchart '{name}' is not in charts/"
-            raise InputError(what, Location(f"{shown}/{file}"), hint)
 
 
 def _subcharts(files: Mapping[str, str], shown: str) -> Iterator[str]:

@@ -105,11 +105,6 @@ class Vendored:
         return Location(str(self.folder / LOCK_FILE), 1)
 
 
-def folder_of(root: Path, name: str) -> Path:
-    """Return the folder of a vendored chart; root: the project's folder."""
-    return root / VENDOR / CHARTS / name
-
-
 def read_vendored(root: Path) -> Mapping[str, Vendored]:
     """The vendored charts of a project by name; root: its folder. Raises InputError for one that
     differs from its lock file, or is not a chart."""
@@ -222,7 +217,7 @@ def vendor_chart(
         what = f"installs Kyverno {kyverno}, whose chart has one controller for all"
         raise InputError(what, Location(shown), f"the checks know charts from {_OLDEST} on")
     lock = Lock(origin, {file: digest(data) for file, data in files.items()})
-    folder = folder_of(project, name)
+    folder = project / VENDOR / CHARTS / name
     with held(project):
         replaced, same = _before(folder, lock)
         if not same:

@@ -124,9 +124,21 @@ def fetch_revision(
             message = f"the repository has objects of the kind '{algorithm}'"
             raise InputError(message, repository.place)
         wanted = ref if COMMIT.fullmatch(ref) else _resolved(repository, algorithm, ref)
-        pack = _pack(repository, algorithm, wanted)
+        lines = [f"want {wanted}", "deepen 1", "no-progress", "ofs-delta", "done"]
+        rows = repository.command("fetch", algorithm, lines, repository.limits.archive)
+        if b"packfile\n" not in rows:
+            message = f"the server does not send commit {wanted}"
+            raise InputError(message, repository.place)
+        pack = bytearray()
+        for row in rows[rows.index(b"packfile\n") + 1 :]:
+            band = row[0] if row else 0
+            if band == _DATA:
+                pack += row[1:]
+            elif band != _PROGRESS:
+                said = row[1:].decode("utf-8", "replace").strip()
+                raise InputError(f"the server answers: {said}", repository.place)
     with temporary_folder() as folder:
-        store_pack(folder, pack, algorithm, repository.place)
+        store_pack(folder, bytes(pack), algorithm, repository.place)
         try:
             return read_checkout(folder, wanted, limits, tuple(only))
         except InputError as error:
@@ -148,23 +160,6 @@ def _resolved(repository: _Repository, algorithm: str, ref: str) -> str:
             return commits[name]
     what = f"there is no branch or tag '{ref}' in it" if ref else "the repository is empty"
     raise InputError(what, repository.place, "?ref= names a branch, a tag or a whole commit ID")
-
-
-def _pack(repository: _Repository, algorithm: str, commit: str) -> bytes:
-    lines = [f"want {commit}", "deepen 1", "no-progress", "ofs-delta", "done"]
-    rows = repository.command("fetch", algorithm, lines, repository.limits.archive)
-    if b"packfile\n" not in rows:
-        message = f"the server does not send commit {commit}"
-        raise InputError(message, repository.place)
-    pack = bytearray()
-    for row in rows[rows.index(b"packfile\n") + 1 :]:
-        band = row[0] if row else 0
-        if band == _DATA:
-            pack += row[1:]
-        elif band != _PROGRESS:
-            said = row[1:].decode("utf-8", "replace").strip()
-            raise InputError(f"the server answers: {said}", repository.place)
-    return bytes(pack)
 
 
 @dataclass(frozen=True, slots=True)

@@ -47,16 +47,6 @@ def _types() -> GoTypes:
     return GoTypes(_tables()["fields"])
 
 
-def manifest_shape(body: Json) -> Body:
-    """Return a manifest with the fields that are known; raises RegistryError for a wrong type."""
-    return _shape("v1.Manifest", body)
-
-
-def config_shape(body: Json) -> Body:
-    """A configuration with the fields that are known; raises RegistryError for a wrong type."""
-    return _shape("v1.ConfigFile", body)
-
-
 def _shape(struct: str, body: Json) -> Body:
     try:
         shape: Body = _written(struct, _types().decode(struct, body))
@@ -145,8 +135,8 @@ class Images:
             "tag": parsed.tag,
             "digest": digest,
             "imageIndex": image.index,
-            "manifest": manifest_shape(image.manifest),
-            "config": config_shape(image.config),
+            "manifest": _shape("v1.Manifest", image.manifest),
+            "config": _shape("v1.ConfigFile", image.config),
         }
         return {key: value for key, value in made.items() if value not in (None, "")}
 

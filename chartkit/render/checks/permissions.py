@@ -15,10 +15,10 @@ from typing import Final
 from chartkit.charts.rbac.permissions import LABEL, definitions_beside, needs
 from chartkit.charts.rbac.requirements import Needs, Permission
 from chartkit.engine import is_policy
+from chartkit.kyverno.controllers import COMPONENT, CONTROLLERS
 from chartkit.kyverno.versions import Version
 from chartkit.library.policies import LibraryPolicy
 from chartkit.model import (
-    Body,
     Diagnostic,
     Location,
     Resource,
@@ -37,14 +37,6 @@ from chartkit.scan.gate.baseline import about_baseline, open_baseline, update
 from chartkit.scan.gate.gate import Acceptor
 from chartkit.wording import counted
 
-_KEYS: Final = {
-    "admission-controller": "admissionController",
-    "background-controller": "backgroundController",
-    "cleanup-controller": "cleanupController",
-    "reports-controller": "reportsController",
-}
-_COMPONENT: Final = "app.kubernetes.io/component"
-"""The label by which Kyverno's own chart aggregates roles."""
 _GATHERS: Final = Version(1, 13)
 """The first Kyverno whose chart aggregates roles by the label."""
 _Allowed = frozenset[tuple[str, str, str, str]]
@@ -95,17 +87,16 @@ def _allowed(rendered: Sequence[Resource]) -> Iterator[tuple[str, str, str, str]
     for role in rendered:
         labels = mapping_at(role.body, "metadata", "labels")
         controllers = [label.removeprefix(LABEL) for label in labels if label.startswith(LABEL)]
-        component = labels.get(_COMPONENT)
-        controllers += [component] if isinstance(component, str) and component in _KEYS else []
+        # The label by which Kyverno's own chart aggregates roles.
+        component = labels.get(COMPONENT)
+        controllers += (
+            [component] if isinstance(component, str) and component in CONTROLLERS else []
+        )
         for rule in mappings_at(role.body, "rules") if role.kind == "ClusterRole" else ():
             for controller in controllers:
-                yield from _each(controller, rule)
-
-
-def _each(controller: str, rule: Body) -> Iterator[tuple[str, str, str, str]]:
-    parts = (texts_of(rule.get(key)) for key in ("apiGroups", "resources", "verbs"))
-    for group, resource, verb in product(*parts):
-        yield controller, group, resource, verb
+                parts = (texts_of(rule.get(key)) for key in ("apiGroups", "resources", "verbs"))
+                for group, resource, verb in product(*parts):
+                    yield controller, group, resource, verb
 
 
 def _lacking(
@@ -119,7 +110,7 @@ def _lacking(
             message = (
                 f"{policy.name}: Kyverno's {need.controller} may not {', '.join(verbs)} {resource}"
             )
-            key = f"{_KEYS[need.controller]}.rbac.clusterRole.extraResources"
+            key = f"{CONTROLLERS[need.controller]}.rbac.clusterRole.extraResources"
             hint = f"give it in the values of Kyverno's chart: {key}"
             yield Diagnostic(policy.name, Severity.WARNING, message, policy.location, hint)
 

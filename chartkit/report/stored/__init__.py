@@ -88,7 +88,13 @@ def merged(reports: Sequence[StoredReport], guide: Guide) -> CommandReport:
 
     return CommandReport(
         text=lambda _width: _merged_text(reports),
-        value=lambda: _merged_body(reports),
+        value=lambda: {
+            "environments": {
+                report.name: {str(word): report.counts[word] for word in Status}
+                for report in reports
+            },
+            "findings": [_row(finding) for report in reports for finding in report.findings],
+        },
         rows="findings",
         findings=findings,
     )
@@ -188,15 +194,6 @@ def _merged_text(reports: Sequence[StoredReport]) -> Iterator[str]:
     for report in reports:
         totals = ", ".join(f"{status}: {report.counts[status]}" for status in Status)
         yield f"{shown(report.name)}: {totals}"
-
-
-def _merged_body(reports: Sequence[StoredReport]) -> Body:
-    return {
-        "environments": {
-            report.name: {str(word): report.counts[word] for word in Status} for report in reports
-        },
-        "findings": [_row(finding) for report in reports for finding in report.findings],
-    }
 
 
 def _compared_text(report: ReportChanges) -> Iterator[str]:

@@ -12,7 +12,6 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from chartkit.addons.signatures import bundles
-from chartkit.addons.signatures.bundles.signers import Signer
 from chartkit.addons.signatures.cosign import (
     by_chain,
     pool_of,
@@ -128,7 +127,7 @@ def _bundled(artifacts: Artifacts, image: str, wanted: Attestor) -> Sequence[Bod
     if not referring:
         return None
     with within(_FAILED):
-        envelopes = bundles.verify_bundles(referring, digest, wanted.bundled)
+        envelopes = bundles.verify_bundles(referring, digest, wanted.checks)
         return [attested_statement(envelope.payload) for envelope in envelopes]
 
 
@@ -175,29 +174,12 @@ def _mismatch(given: Annotations, wanted: Annotations) -> str:
 @dataclass(frozen=True, slots=True)
 class Attestor:
     """A cosign attestor, read. repository: where its signatures lie, None beside the image; prefix:
-    of their tags; hash_name: that its key signs with."""
+    of their tags."""
 
     checks: CheckOptions
     repository: RegistryReference | None = None
     prefix: str = ""
     annotations: Mapping[str, str] = field(default_factory=dict)
-    hash_name: str = ""
-
-    @property
-    def bundled(self) -> bundles.BundleRequirements:
-        """The requirements on bundles."""
-        checks = self.checks
-        key = None
-        if checks.verifier is not None:
-            key = Signer(checks.verifier.key, (self.hash_name or "sha256",))
-        return bundles.BundleRequirements(
-            checks.trust,
-            key,
-            checks.identities,
-            checks.ignores_log,
-            checks.ignores_sct,
-            checks.clock,
-        )
 
 
 def read_attestor(body: Body, trust: TrustedRoots) -> Attestor:
@@ -226,7 +208,6 @@ def read_attestor(body: Body, trust: TrustedRoots) -> Attestor:
             repository,
             _text(source, "tagPrefix"),
             {name: str(value) for name, value in mapping_at(body, "annotations").items()},
-            _text(key, "hashAlgorithm"),
         )
 
 

@@ -7,13 +7,14 @@ from pathlib import Path
 import pytest
 
 from chartkit.addons.signatures.bundles import (
-    BundleRequirements,
     find_bundles,
     verify_bundles,
     verify_cluster_policy,
 )
+from chartkit.addons.signatures.cosign.checks import CheckOptions
 from chartkit.addons.signatures.image_policies import read_attestor
 from chartkit.addons.signatures.trust.certificates import Identity
+from chartkit.addons.signatures.trust.keys import KeyVerifier
 from chartkit.addons.signatures.trust.timestamps import read_authority
 from chartkit.addons.signatures.trust.trusted_root import TrustedRoots
 from chartkit.engine.ports.signatures import SignatureError, VerificationRequest
@@ -31,7 +32,6 @@ from tests.addons.signatures.bundle_world import (
     WHO,
     Make,
     World,
-    known,
     push_image,
 )
 from tests.signing.authority import key_pem
@@ -72,8 +72,8 @@ def test_bundles_for_image_validating_policies(
     registry.add_artifact("app", digest, KIND, [registry.add_blob("app", b"{}", "text/plain")])
     found_digest, found = find_bundles(artifacts, f"{registry.host}/app:mixed")
     assert (found_digest, len(found)) == (digest, 2)
-    by_identity = BundleRequirements(world.trust, identities=[IDENTITY])
-    by_key = BundleRequirements(world.trust, known(world.key))
+    by_identity = CheckOptions(trust=world.trust, identities=[IDENTITY])
+    by_key = CheckOptions(verifier=KeyVerifier(world.key.public_key()), trust=world.trust)
     for wanted, number in ((by_identity, 1), (by_key, 2)):
         (envelope,) = verify_bundles(found, digest, wanted)
         assert json.loads(envelope.payload) == statement(digest, TYPE, {"n": number})
@@ -96,7 +96,7 @@ def test_bundles_in_another_repository(
     assert len(find_bundles(artifacts, image, place)[1]) == 1
     assert find_bundles(artifacts, f"{registry.host}/app:missing") == ("", ())
     with pytest.raises(SignatureError, match="no valid bundles exist in registry"):
-        verify_bundles([], digest, BundleRequirements(world.trust, identities=[IDENTITY]))
+        verify_bundles([], digest, CheckOptions(trust=world.trust, identities=[IDENTITY]))
 
 
 def test_what_attestors_want_of_bundles(
@@ -112,9 +112,9 @@ def test_what_attestors_want_of_bundles(
     for name, maker in makers.items():
         digest = push_image(registry, f"w-{name}", _attesting(maker))
         found[name] = (digest, find_bundles(artifacts, f"{registry.host}/app:w-{name}")[1])
-    keyless = BundleRequirements(world.trust, identities=[IDENTITY])
+    keyless = CheckOptions(trust=world.trust, identities=[IDENTITY])
     unlogged = replace(keyless, ignores_log=True)
-    stamped = replace(keyless, clocks=read_authority(other.chain_pem))
+    stamped = replace(keyless, clock=read_authority(other.chain_pem))
     both = replace(stamped, ignores_log=True)
     refused = [("plain", unlogged), ("plain", stamped), ("plain", both), ("clocks", unlogged)]
     for name, (digest, bundles) in found.items():
@@ -133,15 +133,15 @@ def test_attestors_that_want_nothing_or_too_much(
     _, found = find_bundles(artifacts, f"{registry.host}/app:wants")
     several = "unsupported: multiple identities are not supported at this time"
     cases = {
-        several: BundleRequirements(world.trust, identities=[IDENTITY, IDENTITY]),
-        "when verifying a certificate identity, must specify Issuer criteria": BundleRequirements(
-            world.trust, identities=[Identity(WHO)]
+        several: CheckOptions(trust=world.trust, identities=[IDENTITY, IDENTITY]),
+        "when verifying a certificate identity, must specify Issuer criteria": CheckOptions(
+            trust=world.trust, identities=[Identity(WHO)]
         ),
         "failed to build policy: can't verify identities without providing at least one identity": (
-            BundleRequirements(world.trust)
+            CheckOptions(trust=world.trust)
         ),
-        "a trusted root is required for identity-based verification": BundleRequirements(
-            None, clocks=read_authority(world.clock.chain_pem)
+        "a trusted root is required for identity-based verification": CheckOptions(
+            clock=read_authority(world.clock.chain_pem)
         ),
     }
     for says, wanted in cases.items():
@@ -150,10 +150,14 @@ def test_attestors_that_want_nothing_or_too_much(
         assert raised.value.message == f"no matching attestations: {says}"
     clocks = read_authority(world.clock.chain_pem)
     with pytest.raises(LookupFailed, match="a tsaCertChain goes with no key"):
-        verify_bundles(found, digest, BundleRequirements(None, known(world.key), clocks=clocks))
+        verify_bundles(
+            found, digest, CheckOptions(verifier=KeyVerifier(world.key.public_key()), clock=clocks)
+        )
     unseen = push_image(registry, "unseen", lambda one: world.bare.attest(one, TYPE, {}))
     _, bare = find_bundles(artifacts, f"{registry.host}/app:unseen")
-    wanted = BundleRequirements(None, known(world.key), ignores_log=True, clocks=clocks)
+    wanted = CheckOptions(
+        verifier=KeyVerifier(world.key.public_key()), ignores_log=True, clock=clocks
+    )
     with pytest.raises(SignatureError, match="verified signed timestamps: 0 < 1"):
         verify_bundles(bare, unseen, wanted)
 
@@ -168,7 +172,7 @@ def test_a_bare_signature_is_no_attestation(
     digest = push_image(registry, "bare", message)
     _, found = find_bundles(artifacts, f"{registry.host}/app:bare")
     with pytest.raises(SignatureError, match="bundle does not contain a DSSE envelope"):
-        verify_bundles(found, digest, BundleRequirements(world.trust, identities=[IDENTITY]))
+        verify_bundles(found, digest, CheckOptions(trust=world.trust, identities=[IDENTITY]))
     question = _question(registry, "bare")
     assert verify_cluster_policy(artifacts, question, lambda: world.trust).digest == digest
 
@@ -186,7 +190,7 @@ def test_a_digest_in_capital_letters(
     digest = push_image(registry, "capital", shouting)
     _, found = find_bundles(artifacts, f"{registry.host}/app:capital")
     with pytest.raises(SignatureError, match="no matching subject digest found"):
-        verify_bundles(found, digest, BundleRequirements(world.trust, identities=[IDENTITY]))
+        verify_bundles(found, digest, CheckOptions(trust=world.trust, identities=[IDENTITY]))
     question = _question(registry, "capital")
     assert verify_cluster_policy(artifacts, question, lambda: world.trust).digest == digest
 

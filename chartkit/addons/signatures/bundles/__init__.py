@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from datetime import datetime
+from dataclasses import replace
 from typing import Final
 
 from chartkit.addons.signatures.bundles.protojson import MessageError, load
@@ -17,11 +16,11 @@ from chartkit.addons.signatures.bundles.reader import Bundle, Envelope, read_bun
 from chartkit.addons.signatures.bundles.signers import Signer, check_identity
 from chartkit.addons.signatures.bundles.verifier import BundlePolicy, Clock, verify
 from chartkit.addons.signatures.cosign import verifier_of
+from chartkit.addons.signatures.cosign.checks import CheckOptions
 from chartkit.addons.signatures.cosign.layers import IN_TOTO, asked, manifest_at
 from chartkit.addons.signatures.errors import joined, within
 from chartkit.addons.signatures.trust.certificates import Identity
 from chartkit.addons.signatures.trust.keys import HASHES, load_key, read_public_key
-from chartkit.addons.signatures.trust.timestamps import TimestampAuthority
 from chartkit.addons.signatures.trust.trusted_root import Authority, Trust
 from chartkit.engine.ports import KeySource, SignatureError, VerificationRequest, Verified
 from chartkit.engine.scalars.image_reference import (
@@ -71,20 +70,20 @@ def verify_cluster_policy(
     with within(f"failed to fetch bundles: {image}", kinds=(SignatureError, RegistryError)):
         resolved = asked(lambda: _resolve(artifacts, image))
         statements = _find(artifacts, resolved, question.type)
-    image_reference, key = question.image, question.key
+    key = question.key
     subject = bool(question.subject or question.subject_regexp)
     issuer = bool(question.issuer or question.issuer_regexp)
     exclusive = "static key and certificate identity are mutually exclusive"
     identity = None
     if subject and issuer:
         if key:
-            raise SignatureError(f"failed to build policy: {image_reference}: {exclusive}")
+            raise SignatureError(f"failed to build policy: {image}: {exclusive}")
         identity = Identity(
             question.subject, question.subject_regexp, question.issuer, question.issuer_regexp
         )
-        with within(f"failed to build policy: {image_reference}"):
+        with within(f"failed to build policy: {image}"):
             check_identity(identity)
-    material = f"failed to get trusted material: {image_reference}"
+    material = f"failed to get trusted material: {image}"
     if key and (subject or issuer):
         raise SignatureError(f"{material}: {exclusive}")
     signer = _signer(question, material, keys) if key else None
@@ -258,34 +257,20 @@ def find_bundles(
     return digest, bundles
 
 
-@dataclass(frozen=True, slots=True)
-class BundleRequirements:
-    """Requirements of an ImageValidatingPolicy's attestor on bundles.
-
-    key: who must have signed, else identities (Kyverno takes one); trust: None where a key is all
-    that counts; ignores_log, ignores_sct: `ctlog.insecureIgnore…`; clocks: of its `tsaCertChain`;
-    now: the time, if not this.
-    """
-
-    trust: Trust | None
-    key: Signer | None = None
-    identities: Sequence[Identity] = ()
-    ignores_log: bool = False
-    ignores_sct: bool = False
-    clocks: TimestampAuthority | None = None
-    now: datetime | None = None
-
-
-def verify_bundles(
-    bundles: Sequence[Bundle], digest: str, wanted: BundleRequirements
-) -> list[Envelope]:
-    """Return the envelopes of all bundles that hold for an image's digest.
+def verify_bundles(bundles: Sequence[Bundle], digest: str, wanted: CheckOptions) -> list[Envelope]:
+    """Return the envelopes of all bundles that hold for an image's digest, for the attestor of an
+    ImageValidatingPolicy. Its trust is None where a key is all that counts.
 
     Raises SignatureError in cosign's words where no bundle holds; LookupFailed where Kyverno 1.19
     breaks down: time stamps are to be checked, and there is no trusted root.
     """
     stamped = any(bundle.timestamps for bundle in bundles)
-    if stamped and wanted.trust is None and wanted.clocks is not None and wanted.key is not None:
+    if (
+        stamped
+        and wanted.trust is None
+        and wanted.clock is not None
+        and wanted.verifier is not None
+    ):
         raise LookupFailed("a tsaCertChain goes with no key that ignores the transparency log")
     if not bundles:
         raise SignatureError("no valid bundles exist in registry")
@@ -301,8 +286,11 @@ def verify_bundles(
     return envelopes
 
 
-def _verified(bundle: Bundle, digest: str, wanted: BundleRequirements) -> Envelope:
-    if wanted.trust is None and wanted.key is None:
+def _verified(bundle: Bundle, digest: str, wanted: CheckOptions) -> Envelope:
+    key, trust, clock = None, wanted.trust or _NO_TRUST, wanted.clock
+    if wanted.verifier is not None:
+        key = Signer(wanted.verifier.key, (wanted.verifier.algorithm.name,))
+    elif wanted.trust is None:
         raise SignatureError("a trusted root is required for identity-based verification")
     if len(wanted.identities) > 1:
         raise SignatureError("unsupported: multiple identities are not supported at this time")
@@ -310,23 +298,27 @@ def _verified(bundle: Bundle, digest: str, wanted: BundleRequirements) -> Envelo
     if identity is not None:
         check_identity(identity)
     # The policy that cosign gives to sigstore-go.
-    has_key, trust = wanted.key is not None, wanted.trust
-    stamped = wanted.clocks is not None
+    stamped = clock is not None
     if wanted.ignores_log:
-        stamped = stamped or trust is not None
-        clock = Clock.NONE if has_key else Clock.NOW
+        stamped = stamped or wanted.trust is not None
+        source = Clock.NOW
     else:
         # Rekor 2 gives no time, so another source has to.
         is_new = bool(bundle.entries) and not any(entry.integrated for entry in bundle.entries)
-        stamped = stamped or (is_new and not has_key)
-        clock = Clock.NONE if has_key else Clock.LOGGED
+        stamped = stamped or (is_new and key is None)
+        source = Clock.LOGGED
+    source = source if key is None else Clock.NONE
+    if clock is not None:
+        # A policy's authorities are added to those of the trusted root, one for each root.
+        added = [Authority("", root, clock.intermediates, clock.leaf) for root in clock.roots]
+        trust = replace(trust, timestamp_authorities=[*trust.timestamp_authorities, *added])
     wanted_checks = BundlePolicy(
-        _with_clocks(trust, wanted.clocks),
-        Clock.STAMPED if stamped else clock,
-        wanted.key,
+        trust,
+        Clock.STAMPED if stamped else source,
+        key,
         identity,
         logged=not wanted.ignores_log,
-        promised=not has_key and not wanted.ignores_sct,
+        promised=key is None and not wanted.ignores_sct,
         now=wanted.now,
     )
     statement = verify(bundle, digest, wanted_checks)
@@ -337,12 +329,3 @@ def _verified(bundle: Bundle, digest: str, wanted: BundleRequirements) -> Envelo
     if digest.partition(":")[2] not in named:
         raise SignatureError("no matching subject digest found")
     return bundle.envelope
-
-
-def _with_clocks(trust: Trust | None, clocks: TimestampAuthority | None) -> Trust:
-    """The trusted root with a policy's authorities added, one for each root."""
-    trust = trust or _NO_TRUST
-    if clocks is None:
-        return trust
-    added = [Authority("", root, clocks.intermediates, clocks.leaf) for root in clocks.roots]
-    return replace(trust, timestamp_authorities=[*trust.timestamp_authorities, *added])

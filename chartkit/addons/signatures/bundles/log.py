@@ -9,8 +9,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Final
 from urllib.parse import urlsplit
@@ -52,46 +51,41 @@ _DETAILS: Final = {
 """Of a kind of key: sigstore's names for it and for its hash, and hashlib's."""
 
 
-@dataclass(frozen=True, slots=True)
-class LogTime:
-    """An entry that holds. at: when the log promised to take it in, if it did."""
-
-    log: bytes
-    at: datetime | None
-
-
 def verify_entries(
     bundle: Bundle, signer: Signer | None, logs: Mapping[bytes, Log]
-) -> list[LogTime]:
-    """Return the entries of logs that are trusted; raises SignatureError without one, and for any
-    that does not fit.
+) -> Sequence[datetime]:
+    """Return a time for each trusted log that promised to take an entry in; raises SignatureError
+    without an entry that holds, and for any that does not fit.
 
     signer: None where the key is unknown.
     """
     names = [(log_entry.log, log_entry.index) for log_entry in bundle.entries]
     if len(set(names)) != len(names):
         raise SignatureError("duplicate tlog entries found")
-    seen: list[LogTime] = []
+    times: dict[bytes, datetime] = {}
+    holds = False
     for entry in bundle.entries:
         if entry.logged.fault:
             raise SignatureError(entry.logged.fault)
         log = logs.get(entry.log)
-        if log is not None:
-            seen += _verify(entry, bundle, signer, log)
-    if not seen:
+        if log is not None and _holds(entry, bundle, signer, log):
+            holds = True
+            if entry.promise and (at := _time(entry)) is not None:
+                times.setdefault(entry.log, at)
+    if not holds:
         raise SignatureError("not enough verified log entries from transparency log: 0 < 1")
-    return seen
+    return tuple(times.values())
 
 
-def _verify(entry: LogEntry, bundle: Bundle, signer: Signer | None, log: Log) -> list[LogTime]:
-    """Return the times of an entry; none where the log's promise does not hold."""
+def _holds(entry: LogEntry, bundle: Bundle, signer: Signer | None, log: Log) -> bool:
+    """Report whether an entry holds, which it does not where the log's promise does not."""
     is_new = entry.logged.kind == REKOR_2
     if not entry.promise and entry.proof is None:
         raise SignatureError("entry must contain an inclusion proof and/or promise")
     if is_new and entry.proof is None:
         raise SignatureError("rekor v2 entries must have an inclusion proof")
     if entry.promise and (is_new or not _is_promised(entry, log)):
-        return []
+        return False
     if entry.proof is not None:
         _, separator, signatures = entry.proof.checkpoint.partition("\n\n")
         if not separator or _SIGNATURES.fullmatch(signatures) is None:
@@ -110,7 +104,7 @@ def _verify(entry: LogEntry, bundle: Bundle, signer: Signer | None, log: Log) ->
     at = _time(entry)
     if at is not None and (signer is None or not signer.is_valid_at(at)):
         raise SignatureError("integrated time outside certificate validity")
-    return [LogTime(entry.log, at if entry.promise else None)]
+    return True
 
 
 def _time(entry: LogEntry) -> datetime | None:
@@ -124,9 +118,7 @@ def _time(entry: LogEntry) -> datetime | None:
 def _is_promised(entry: LogEntry, log: Log) -> bool:
     """Report whether a log's promise holds, and was made while its key was valid."""
     at = _time(entry)
-    if log.start is None or at is None or at < log.start:
-        return False
-    if log.end is not None and at > log.end:
+    if log.start is None or at is None or not log.is_valid(at):
         return False
     try:
         verify_promise(

@@ -14,7 +14,7 @@ from enum import Enum, auto
 
 from cryptography import x509
 
-from chartkit.addons.signatures.bundles.log import LogTime, verify_entries
+from chartkit.addons.signatures.bundles.log import verify_entries
 from chartkit.addons.signatures.bundles.protojson import Message, MessageError, load
 from chartkit.addons.signatures.bundles.reader import Bundle, Envelope
 from chartkit.addons.signatures.bundles.signers import Signer, find_signer, match_identity, summary
@@ -93,7 +93,17 @@ def verify(bundle: Bundle, digest: str, checks: BundlePolicy) -> Json:
         raise SignatureError(
             "SCTs required but bundle is signed with a public key, which cannot contain SCTs"
         )
-    statement = _check_signature(bundle, signer, digest)
+    # Require a signature of this image; a bare signature has no statement.
+    statement: Json = None
+    with within("failed to verify signature"):
+        wanted = bytes.fromhex(digest.partition(":")[2])
+        if bundle.envelope is not None:
+            signer.verify_envelope(bundle.envelope)
+            statement = _check_statement(bundle.envelope, digest)
+        elif bundle.message is None or bundle.message.digest != wanted:
+            raise SignatureError("artifact does not match digest")
+        else:
+            signer.verify_digest(bundle.message.signature, wanted)
     if checks.identity is not None:
         if signer.certificate is None:
             raise SignatureError(
@@ -108,8 +118,7 @@ def _times(bundle: Bundle, signer: Signer | None, checks: BundlePolicy) -> Seque
     logged: Sequence[datetime] = ()
     if checks.logged:
         with within("failed to verify log inclusion"):
-            seen = verify_entries(bundle, signer, checks.trust.logs)
-        logged = _promised(seen)
+            logged = verify_entries(bundle, signer, checks.trust.logs)
     clock = checks.clock
     if clock is Clock.NONE:
         return ()
@@ -122,8 +131,23 @@ def _times(bundle: Bundle, signer: Signer | None, checks: BundlePolicy) -> Seque
                 f"{failed}: threshold not met for verified log entry integrated timestamps: 0 < 1"
             )
         return logged
-    stamped, errors = _stamped(bundle, checks.trust.timestamp_authorities)
-    times = (*logged, *stamped) if clock is Clock.OBSERVED else stamped
+    if (count := len(bundle.timestamps)) > _MOST_TIMESTAMPS:
+        raise SignatureError(f"{failed}: too many signed timestamps: {count} > {_MOST_TIMESTAMPS}")
+    # A time for each authority, and the errors of the other time stamps.
+    stamped: dict[str, datetime] = {}
+    errors: list[SignatureError] = []
+    for response in bundle.timestamps:
+        try:
+            address, at = _stamp(response, bundle.signature, checks.trust.timestamp_authorities)
+        except SignatureError as error:
+            errors.append(error)
+            continue
+        if address in stamped:
+            text = f"duplicate timestamps from the same authority, ignoring {address}"
+            errors.append(SignatureError(text))
+        else:
+            stamped[address] = at
+    times = (*(logged if clock is Clock.OBSERVED else ()), *stamped.values())
     if not times:
         kind = "signed & log entry integrated" if clock is Clock.OBSERVED else "signed"
         # Go prints this for an error that is not there.
@@ -132,39 +156,6 @@ def _times(bundle: Bundle, signer: Signer | None, checks: BundlePolicy) -> Seque
             f"{failed}: threshold not met for verified {kind} timestamps: 0 < 1; error: {said}"
         )
     return times
-
-
-def _promised(seen: Sequence[LogTime]) -> Sequence[datetime]:
-    """Return a time for each log that signed one."""
-    times: dict[bytes, datetime] = {}
-    for time in seen:
-        if time.at is not None:
-            times.setdefault(time.log, time.at)
-    return tuple(times.values())
-
-
-def _stamped(
-    bundle: Bundle, authorities: Sequence[Authority]
-) -> tuple[Sequence[datetime], Sequence[SignatureError]]:
-    """Return a time for each authority, and the errors of the other time stamps."""
-    if (count := len(bundle.timestamps)) > _MOST_TIMESTAMPS:
-        raise SignatureError(
-            f"failed to verify timestamps: too many signed timestamps: {count} > {_MOST_TIMESTAMPS}"
-        )
-    times: dict[str, datetime] = {}
-    errors: list[SignatureError] = []
-    for response in bundle.timestamps:
-        try:
-            address, at = _stamp(response, bundle.signature, authorities)
-        except SignatureError as error:
-            errors.append(error)
-            continue
-        if address in times:
-            text = f"duplicate timestamps from the same authority, ignoring {address}"
-            errors.append(SignatureError(text))
-        else:
-            times[address] = at
-    return tuple(times.values()), errors
 
 
 def _stamp(
@@ -183,19 +174,6 @@ def _stamp(
         else:
             return authority.uri, at
     raise SignatureError(f"unable to verify signed timestamps: {joined(errors, chr(10))}")
-
-
-def _check_signature(bundle: Bundle, signer: Signer, digest: str) -> Json:
-    """Require a signature of this image; return the statement, None for a bare signature."""
-    with within("failed to verify signature"):
-        wanted = bytes.fromhex(digest.partition(":")[2])
-        if bundle.envelope is not None:
-            signer.verify_envelope(bundle.envelope)
-            return _check_statement(bundle.envelope, digest)
-        if bundle.message is None or bundle.message.digest != wanted:
-            raise SignatureError("artifact does not match digest")
-        signer.verify_digest(bundle.message.signature, wanted)
-    return None
 
 
 def _check_statement(envelope: Envelope, digest: str) -> Json:

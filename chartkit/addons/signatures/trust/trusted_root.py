@@ -23,7 +23,7 @@ from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.x509.certificate_transparency import SignedCertificateTimestamp
 from sigstore._internal.merkle import verify_merkle_inclusion
-from sigstore._internal.rekor.checkpoint import verify_checkpoint as _verify_checkpoint
+from sigstore._internal.rekor.checkpoint import SignedCheckpoint
 from sigstore._internal.sct import _get_issuer_cert, _pack_digitally_signed
 from sigstore._internal.trust import Keyring, RekorKeyring
 from sigstore._utils import KeyID, key_id, read_embedded
@@ -312,20 +312,37 @@ def verify_inclusion(
     *, body: bytes, log_index: int, tree_size: int, root_hash: bytes, hashes: Sequence[bytes]
 ) -> None:
     """Require an entry to be in the tree with a root hash (RFC 6962, 2.1.1)."""
-    entry = _entry(body, log_index, tree_size, root_hash, hashes, b"", "-")
+    proof = InclusionProof.model_construct(
+        log_index=log_index,
+        root_hash=root_hash,
+        tree_size=tree_size,
+        hashes=list(hashes),
+        checkpoint=Checkpoint(envelope="-"),
+    )
+    entry = ListedEntry.model_construct(
+        log_index=log_index,
+        log_id=LogId.model_construct(key_id=b""),
+        kind_version=KindVersion(kind="", version=""),
+        inclusion_proof=proof,
+        canonicalized_body=body,
+    )
     try:
-        verify_merkle_inclusion(entry)
-    except Error as error:
+        verify_merkle_inclusion(TransparencyLogEntry(entry))
+    except (Error, ValueError) as error:
         raise SignatureError(str(error)) from None
 
 
 def verify_checkpoint(*, checkpoint: str, root_hash: bytes, log_id: bytes, key: PublicKey) -> None:
     """Require a checkpoint signed by a log, of the tree with this root hash."""
-    entry = _entry(b"", 0, 1, root_hash, (), log_id, checkpoint)
     try:
-        _verify_checkpoint(RekorKeyring(_keyring(key)), entry)
+        signed = SignedCheckpoint.from_text(checkpoint)
+        signed.signed_note.verify(RekorKeyring(_keyring(key)), KeyID(log_id))
     except (Error, ValueError) as error:
         raise SignatureError(str(error)) from None
+    if signed.checkpoint.log_hash != root_hash.hex():
+        text = "Inclusion proof contains invalid root hash signature: "
+        text += f"expected {signed.checkpoint.log_hash} got {root_hash.hex()}"
+        raise SignatureError(text)
 
 
 def certificate_timestamps(certificate: x509.Certificate) -> Sequence[SignedCertificateTimestamp]:
@@ -353,35 +370,6 @@ def verify_certificate_timestamp(
         log = KeyID(promised.log_id)
         _keyring(key).verify(key_id=log, signature=promised.signature, data=signed)
     except Error as error:
-        raise SignatureError(str(error)) from None
-
-
-def _entry(
-    body: bytes,
-    log_index: int,
-    tree_size: int,
-    root_hash: bytes,
-    path: Sequence[bytes],
-    log_id: bytes,
-    checkpoint: str,
-) -> TransparencyLogEntry:
-    try:
-        proof = InclusionProof.model_construct(
-            log_index=log_index,
-            root_hash=root_hash,
-            tree_size=tree_size,
-            hashes=list(path),
-            checkpoint=Checkpoint(envelope=checkpoint),
-        )
-        listed = ListedEntry.model_construct(
-            log_index=log_index,
-            log_id=LogId.model_construct(key_id=log_id),
-            kind_version=KindVersion(kind="", version=""),
-            inclusion_proof=proof,
-            canonicalized_body=body,
-        )
-        return TransparencyLogEntry(listed)
-    except (Error, ValueError) as error:
         raise SignatureError(str(error)) from None
 
 

@@ -12,7 +12,7 @@ import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes
 
-from chartkit.addons.signatures.local_blobs import LocalBlobs
+from chartkit.addons.signatures.source import LocalBlobs
 from chartkit.addons.signatures.trust.trusted_root import TrustedRoots, read_trusted_root
 from chartkit.documents.reader import parse_yaml
 from chartkit.engine.cluster_policy.compile import compile_policy

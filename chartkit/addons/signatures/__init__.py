@@ -6,6 +6,6 @@ SIGNATURES = Addon(
     "signatures",
     ports={
         "images": "chartkit.addons.signatures.source:Signatures",
-        "blobs": "chartkit.addons.signatures.local_blobs:local_blobs",
+        "blobs": "chartkit.addons.signatures.source:local_blobs",
     },
 )

@@ -254,7 +254,12 @@ def _signed_by(body: Body, key: Body, checks: CheckOptions, keys: KeySource) -> 
         if roots := _text(keyless, "roots"):
             pool_of(roots, "failed to load Root certificates")
         identities = keyless.get("identities") or []
-        read = [_identity(identity) for identity in identities if isinstance(identity, dict)]
+        names = ("subject", "subjectRegExp", "issuer", "issuerRegExp")
+        read = [
+            Identity(*(_text(identity, name) for name in names))
+            for identity in identities
+            if isinstance(identity, dict)
+        ]
         return replace(checks, identities=read)
     if key:
         is_named = key.get("data") or key.get("kms")
@@ -288,15 +293,6 @@ def _key(key: Body, keys: KeySource) -> KeyVerifier:
     if name not in HASHES:
         raise SignatureError(f"{what}: invalid hash function specified")
     return read_verifier(data, name) if loaded is None else verifier_of(loaded, name, what)
-
-
-def _identity(body: Body) -> Identity:
-    return Identity(
-        _text(body, "subject"),
-        _text(body, "subjectRegExp"),
-        _text(body, "issuer"),
-        _text(body, "issuerRegExp"),
-    )
 
 
 def _text(body: Body, key: str) -> str:

@@ -1,4 +1,4 @@
-"""The verifier of signatures, one module a format.
+"""The verifiers of signatures, of images and of content at hand.
 
 This module is light: cryptography and sigstore's library are imported for the first request. If
 they are not installed, the error says how to install them.
@@ -7,21 +7,23 @@ they are not installed, the error says how to install them.
 from __future__ import annotations
 
 import json
-from collections.abc import Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import fields, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from chartkit.addons.signatures.errors import installed
 from chartkit.engine.ports import (
     Credentials,
     KeySource,
+    LoggedBlob,
     SignatureError,
+    SignatureSource,
     VerificationRequest,
     Verified,
 )
-from chartkit.errors import InputError
+from chartkit.errors import InputError, LookupFailed
 from chartkit.model import Body, Json, Location, mapping_at, mappings_at, text_of
 from chartkit.network.cluster.cleaning import NO_SECRETS
 from chartkit.network.http.limits import Memory
@@ -29,12 +31,16 @@ from chartkit.network.registry.artifacts import Artifacts
 from chartkit.network.registry.images import Registries
 
 if TYPE_CHECKING:
+    from chartkit.addons.signatures.trust.keys import PublicKey
     from chartkit.addons.signatures.trust.trusted_root import Trust, TrustedRoots
 
 _VERDICTS: Final = 4096
 """Verdicts that are kept for objects with the same image."""
 _STATEMENTS: Final = 8
 """The same for statements, which may list all that an image is made of."""
+_NO_KEY: Final = "failed to judge signature type from public key configuration"
+_PEM: Final = "-----BEGIN PUBLIC KEY-----"
+Trusting: TypeAlias = Callable[[], "TrustedRoots"]
 
 
 class Signatures:
@@ -70,71 +76,71 @@ class Signatures:
         self, question: VerificationRequest, known: Memory[Hashable, Verified]
     ) -> Verified:
         artifacts = self.registries.artifacts(question.credentials)
-        key = (artifacts, question_key(question))
+
+        def ask() -> Verified:
+            if question.kind == "Notary":
+                from chartkit.addons.signatures import notary
+
+                if question.attestations:
+                    return notary.fetch_attestations(artifacts, question)
+                return notary.verify_signature(artifacts, question)
+            if question.kind == "SigstoreBundle":
+                from chartkit.addons.signatures import bundles
+
+                trust = self.trusted()
+                return bundles.verify_cluster_policy(artifacts, question, trust, self._keys)
+            from chartkit.addons.signatures import cosign
+
+            verify = cosign.fetch_attestations if question.attestations else cosign.verify_signature
+            return verify(artifacts, question, self.trusted())
+
         with installed():
-            return known.once(key, lambda: self._ask(artifacts, question))
-
-    def _ask(self, artifacts: Artifacts, question: VerificationRequest) -> Verified:
-        if question.kind == "Notary":
-            from chartkit.addons.signatures import notary
-
-            ask = notary.fetch_attestations if question.attestations else notary.verify_signature
-            return ask(artifacts, question)
-        if question.kind == "SigstoreBundle":
-            from chartkit.addons.signatures import bundles
-
-            return bundles.verify_cluster_policy(artifacts, question, self.trusted(), self._keys)
-        from chartkit.addons.signatures import cosign
-
-        verify = cosign.fetch_attestations if question.attestations else cosign.verify_signature
-        return verify(artifacts, question, self.trusted())
+            return known.once((artifacts, question_key(question)), ask)
 
     def signed(self, image: str, attestor: Body, credentials: Credentials, /) -> None:
         """Verify the signature of an image by an attestor of an ImageValidatingPolicy."""
-        artifacts = self._artifacts_of(attestor, credentials)
-        key = (artifacts, image, body_key(attestor))
+        artifacts, cosign = self._artifacts_of(attestor, credentials), attestor.get("cosign")
+
+        def ask() -> None:
+            if isinstance(cosign, dict):
+                from chartkit.addons.signatures import image_policies
+
+                image_policies.check_signature(artifacts, image, cosign, self.trusted())
+            else:
+                from chartkit.addons.signatures import notary
+
+                notary.signed(artifacts, image, attestor)
+
         with installed():
-            self._signers.once(key, lambda: self._signed(artifacts, image, attestor))
-
-    def _signed(self, artifacts: Artifacts, image: str, attestor: Body) -> None:
-        cosign = attestor.get("cosign")
-        if not isinstance(cosign, dict):
-            from chartkit.addons.signatures import notary
-
-            notary.signed(artifacts, image, attestor)
-            return
-        from chartkit.addons.signatures import image_policies
-
-        image_policies.check_signature(artifacts, image, cosign, self.trusted())
+            self._signers.once((artifacts, image, body_key(attestor)), ask)
 
     def attested(
         self, image: str, attestation: Body, attestor: Body, credentials: Credentials, /
     ) -> Json:
         """Return the statement of an attestor about an image, as `extractPayload` shows it."""
-        artifacts = self._artifacts_of(attestor, credentials)
-        key = (artifacts, image, body_key(attestation, attestor))
-        with installed():
-            return self._payloads.once(
-                key, lambda: self._attested(artifacts, image, attestation, attestor)
-            )
+        artifacts, cosign = self._artifacts_of(attestor, credentials), attestor.get("cosign")
 
-    def _attested(
-        self, artifacts: Artifacts, image: str, attestation: Body, attestor: Body
-    ) -> Json:
-        cosign = attestor.get("cosign")
-        if not isinstance(cosign, dict):
+        def ask() -> Json:
+            if isinstance(cosign, dict):
+                from chartkit.addons.signatures import image_policies
+
+                kind, trust = text_of(mapping_at(attestation, "intoto").get("type")), self.trusted()
+                return image_policies.fetch_statement(artifacts, image, kind, cosign, trust)
             from chartkit.addons.signatures import notary
 
             return notary.attested(artifacts, image, attestation, attestor)
-        from chartkit.addons.signatures import image_policies
 
-        kind = text_of(mapping_at(attestation, "intoto").get("type"))
-        return image_policies.fetch_statement(artifacts, image, kind, cosign, self.trusted())
+        with installed():
+            return self._payloads.once((artifacts, image, body_key(attestation, attestor)), ask)
 
     def _artifacts_of(self, attestor: Body, credentials: Credentials) -> Artifacts:
-        cosign = attestor.get("cosign")
-        own = _own(cosign, credentials) if isinstance(cosign, dict) else credentials
-        return self.registries.artifacts(own)
+        """Return the registry's artifacts by the secrets of an attestor's own `source`, or by the
+        policy's credentials."""
+        listed = mappings_at(attestor.get("cosign"), "source", "PullSecrets")
+        names = [secret["name"] for secret in listed if isinstance(secret.get("name"), str)]
+        if names:
+            credentials = Credentials(secrets=tuple(names), insecure=credentials.insecure)
+        return self.registries.artifacts(credentials)
 
     def payload(self, image: str, attestation: Body, credentials: Credentials, /) -> Json:
         """Return the payload of the first referrer of an attestation's type, unverified."""
@@ -153,7 +159,19 @@ class Signatures:
 
     @cached_property
     def _root(self) -> Trust | None:
-        return None if self._file is None else _read_root(self._file)
+        if self._file is None:
+            return None
+        from chartkit.addons.signatures.trust.trusted_root import read_trusted_root
+
+        location = Location(str(self._file))
+        try:
+            return read_trusted_root(self._file.read_text("utf-8"))
+        except (OSError, UnicodeDecodeError) as error:
+            why = error.strerror if isinstance(error, OSError) else "it is not text"
+            raise InputError(f"the trusted root cannot be read: {why}", location) from None
+        except SignatureError as error:
+            hint = "a Sigstore instance publishes it as trusted_root.json"
+            raise InputError(error.message, location, hint=hint) from None
 
 
 def question_key(question: VerificationRequest) -> Hashable:
@@ -169,26 +187,53 @@ def body_key(*bodies: Body) -> Hashable:
     return json.dumps(bodies, sort_keys=True, default=str)
 
 
-def _read_root(path: Path) -> Trust:
-    from chartkit.addons.signatures.trust.trusted_root import read_trusted_root
+class LocalBlobs:
+    """Verifies signatures of content that lies at hand, with public keys that policies name, and
+    with the keys of transparency logs: no registry is asked, and no log."""
 
-    try:
-        return read_trusted_root(path.read_text("utf-8"))
-    except (OSError, UnicodeDecodeError) as error:
-        why = error.strerror if isinstance(error, OSError) else "it is not text"
-        raise InputError(f"the trusted root cannot be read: {why}", Location(str(path))) from None
-    except SignatureError as error:
-        raise InputError(
-            error.message,
-            Location(str(path)),
-            hint="a Sigstore instance publishes it as trusted_root.json",
-        ) from None
+    def __init__(self, keys: KeySource = NO_SECRETS, trust: Trusting | None = None) -> None:
+        """Create the port. keys: of Secrets; trust: gives the trusted root, the public instance's
+        for None."""
+        self._keys = keys
+        self._trust = trust
+
+    def verify(self, content: bytes, signature: bytes, key: str, /) -> None:
+        """Require a signature of some content by a key (PEM or `k8s://…`); raises SignatureError,
+        or LookupFailed for a reference that leads to no key."""
+        with installed():
+            from chartkit.addons.signatures.trust.keys import KeyVerifier
+
+            verifier = KeyVerifier(self._loaded(key))
+        verifier.verify(signature, content)
+
+    def logged(
+        self, blob: LoggedBlob, key: str = "", certificate: str = "", chain: str = "", /
+    ) -> str | None:
+        """The name in the certificate of who signed, as a log's entry has it (see `BlobSource`)."""
+        with installed():
+            from chartkit.addons.signatures.cosign.checks import certified_key, signer_of
+            from chartkit.addons.signatures.trust.trusted_root import TrustedRoots
+
+            signer = self._loaded(key) if key else None
+            if certificate:
+                signer = certified_key(certificate, chain)
+            trust = TrustedRoots() if self._trust is None else self._trust()
+            return signer_of(blob, signer, trust())
+
+    def _loaded(self, key: str) -> PublicKey:
+        """Return a public key that a policy names; raises LookupFailed for what leads to none."""
+        from chartkit.addons.signatures.trust.keys import load_key, read_public_key
+
+        try:
+            if key.startswith(_PEM):
+                return read_public_key(key)
+            return load_key(key, self._keys, _NO_KEY)
+        except SignatureError:
+            raise LookupFailed(_NO_KEY) from None
 
 
-def _own(cosign: Body, credentials: Credentials) -> Credentials:
-    """Return the credentials of an attestor's own `source`, or the policy's."""
-    listed = mappings_at(cosign, "source", "PullSecrets")
-    names = [secret["name"] for secret in listed if isinstance(secret.get("name"), str)]
-    if not names:
-        return credentials
-    return Credentials(secrets=tuple(names), insecure=credentials.insecure)
+def local_blobs(keys: KeySource | None, source: SignatureSource) -> LocalBlobs:
+    """Return the verifier for the keys of some Secrets, with the trusted root that signatures of
+    images are verified with."""
+    trust = source.trusted if isinstance(source, Signatures) else None
+    return LocalBlobs(keys or NO_SECRETS, trust)

@@ -18,7 +18,15 @@ import rfc8785
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 from cryptography.hazmat.primitives.serialization import Encoding
 
-from chartkit.addons.signatures.bundles.reader import REKOR_2, Bundle, InclusionProof, LogEntry
+from chartkit.addons.signatures.bundles.reader import (
+    DSSE,
+    HASHED,
+    IN_TOTO,
+    REKOR_2,
+    Bundle,
+    InclusionProof,
+    LogEntry,
+)
 from chartkit.addons.signatures.bundles.signers import Signer, encode
 from chartkit.addons.signatures.trust.keys import key_der
 from chartkit.addons.signatures.trust.trusted_root import (
@@ -232,7 +240,7 @@ def _compare(entry: LogEntry, bundle: Bundle, signer: Signer | None) -> None:
         raise SignatureError("transparency log certificate does not match")
     if bundle.envelope is not None:
         hashed = hashlib.sha256(bundle.envelope.payload).hexdigest()
-        if not logged.is_payload:
+        if logged.kind not in (DSSE, IN_TOTO):
             raise SignatureError(
                 "transparency log rekor v1 entry is not a dsse_v001 or intoto_v002 entry"
             )
@@ -243,7 +251,7 @@ def _compare(entry: LogEntry, bundle: Bundle, signer: Signer | None) -> None:
             )
         return
     message = bundle.message
-    if message is None or not logged.is_hash:
+    if message is None or logged.kind != HASHED:
         raise SignatureError("transparency log entry is not a hashedrekord or missing digest")
     if not message.algorithm:
         raise SignatureError("unsupported digest algorithm")

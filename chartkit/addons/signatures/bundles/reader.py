@@ -60,9 +60,9 @@ _ENTRY_FIELDS: Final[Collection[str]] = (
     "canonicalizedBody",
 )
 REKOR_2: Final = "hashedrekord 0.0.2"
-_DSSE: Final = "dsse 0.0.1"
-_IN_TOTO: Final = "intoto 0.0.2"
-_HASHED: Final = "hashedrekord 0.0.1"
+DSSE: Final = "dsse 0.0.1"
+IN_TOTO: Final = "intoto 0.0.2"
+HASHED: Final = "hashedrekord 0.0.1"
 _ALGORITHMS: Final = frozenset(HashAlgorithm.__members__)
 _KEY_DETAILS: Final = frozenset(PublicKeyDetails.__members__)
 
@@ -232,15 +232,6 @@ class EntryBody:
     algorithm: str = ""
     fault: str = ""
 
-    @property
-    def is_payload(self) -> bool:
-        """Report whether the digest is a DSSE payload's."""
-        return self.kind in (_DSSE, _IN_TOTO)
-
-    @property
-    def is_hash(self) -> bool:
-        return self.kind == _HASHED
-
 
 @dataclass(frozen=True, slots=True)
 class LogEntry:
@@ -343,7 +334,7 @@ def _dsse(spec: Json) -> EntryBody:
     first = spec["signatures"][0]
     _payload(spec["envelopeHash"])
     verifier = _first_block(_octets(first["verifier"]))
-    return EntryBody(_DSSE, _octets(first["signature"]), verifier, *_payload(spec["payloadHash"]))
+    return EntryBody(DSSE, _octets(first["signature"]), verifier, *_payload(spec["payloadHash"]))
 
 
 def _in_toto(spec: Json) -> EntryBody:
@@ -351,7 +342,7 @@ def _in_toto(spec: Json) -> EntryBody:
     first = content["envelope"]["signatures"][0]
     verifier = _first_block(_octets(first["publicKey"]))
     signature = base64.b64decode(_octets(first["sig"]), validate=True)
-    return EntryBody(_IN_TOTO, signature, verifier, *_payload(content["payloadHash"]))
+    return EntryBody(IN_TOTO, signature, verifier, *_payload(content["payloadHash"]))
 
 
 def _payload(hashed: Body) -> tuple[str, str]:
@@ -376,10 +367,10 @@ def _hashedrekord(spec: Json) -> EntryBody:
         key = read_key_der(verifier)
     if not isinstance(key, Ed25519PublicKey):
         verify_digest(key, content, digest, algorithm)
-    return EntryBody(_HASHED, content, verifier, digest.hex(), algorithm)
+    return EntryBody(HASHED, content, verifier, digest.hex(), algorithm)
 
 
-_READERS: Final = {_DSSE: _dsse, _IN_TOTO: _in_toto, _HASHED: _hashedrekord}
+_READERS: Final = {DSSE: _dsse, IN_TOTO: _in_toto, HASHED: _hashedrekord}
 
 
 def _octets(text: Json) -> bytes:

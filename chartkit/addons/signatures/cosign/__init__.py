@@ -39,7 +39,7 @@ from chartkit.addons.signatures.trust.keys import (
 )
 from chartkit.addons.signatures.trust.timestamps import read_authority
 from chartkit.addons.signatures.trust.trusted_root import Log, TrustedRoots, single_log
-from chartkit.engine.ports import KeySource, SignatureError, VerificationRequest, Verified
+from chartkit.engine.ports import SignatureError, VerificationRequest, Verified
 from chartkit.engine.scalars.image_reference import (
     ImageReferenceError,
     RegistryReference,
@@ -200,7 +200,11 @@ def _signed_by(
 ) -> CheckOptions:
     """Return options with the signer: a key, a certificate, or an authority of the roots."""
     if question.key:
-        return replace(checks, verifier=_key(question, trust.keys))
+        if question.key.strip().startswith(_BEGIN_KEY):
+            return replace(checks, verifier=read_verifier(question.key, question.algorithm))
+        what = f"failed to load public key from {question.key}"
+        loaded = load_key(question.key, trust.keys, what)
+        return replace(checks, verifier=verifier_of(loaded, question.algorithm, what))
     if question.cert:
         certificate = read_signer(question.cert)
         if not question.cert_chain:
@@ -216,13 +220,6 @@ def _signed_by(
     if not roots:
         raise SignatureError("failed to get roots from fulcio: the trusted root has none")
     return replace(checks, roots=roots)
-
-
-def _key(question: VerificationRequest, keys: KeySource) -> KeyVerifier:
-    if question.key.strip().startswith(_BEGIN_KEY):
-        return read_verifier(question.key, question.algorithm)
-    what = f"failed to load public key from {question.key}"
-    return verifier_of(load_key(question.key, keys, what), question.algorithm, what)
 
 
 def read_verifier(pem: str, algorithm: str) -> KeyVerifier:

@@ -3,7 +3,7 @@ content at hand: the keys of certificates, and the names in them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Final
@@ -20,7 +20,6 @@ from chartkit.addons.signatures.cosign.layers import (
     from_base64,
     read_promise,
     verify_envelope,
-    verify_signature,
 )
 from chartkit.addons.signatures.cosign.transparency import check_entry
 from chartkit.addons.signatures.errors import UndecidedError, joined, not_logged, within
@@ -74,12 +73,6 @@ _NO_PATH: Final = (
     "SIGSTORE_ROOT_FILE"
 )
 _NEXT: Final = "\n "
-Verify = Callable[[SignedLayer, KeyVerifier], None]
-Claim = Callable[[SignedLayer, str], None]
-_KINDS: Final[Mapping[bool, tuple[Verify, Claim]]] = {
-    False: (verify_signature, check_claim),
-    True: (verify_envelope, check_subject),
-}
 _OPTIONS: Final = "failed to create cosign check options"
 
 
@@ -263,9 +256,12 @@ def verify_layer(layer: SignedLayer, digest: str, checks: CheckOptions) -> bool:
         checked = replace(checks, intermediates=between)
         chain = verify_certificate(layer.certificate, checked)
         verifier, issuers = KeyVerifier(public_key(layer.certificate)), tuple(chain[1:])
-    verify, claim = _KINDS[checks.attests]
-    verify(layer, verifier)
-    claim(layer, digest)
+    if checks.attests:
+        verify_envelope(layer, verifier)
+        check_subject(layer, digest)
+    else:
+        verifier.verify(layer.raw_signature, layer.payload)
+        check_claim(layer, digest)
     if is_unknown:
         raise not_logged()
     if layer.certificate is not None:

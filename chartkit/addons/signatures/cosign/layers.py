@@ -129,7 +129,11 @@ class Layers:
         left = _ALL
         for descriptor in self.descriptors:
             try:
-                size, digest = _size(descriptor), _digest(descriptor)
+                size, digest = descriptor.get("size"), descriptor.get("digest")
+                if not isinstance(size, int) or isinstance(size, bool) or size < 0:
+                    raise SignatureError("a layer of the manifest of signatures has no size")
+                if not isinstance(digest, str):
+                    raise SignatureError("a layer of the manifest of signatures has no digest")
                 if size > _LARGEST:
                     raise SignatureError(f"size of layer ({size}) exceeded the limit ({_LARGEST})")
                 left -= size
@@ -189,20 +193,6 @@ def _layers(artifacts: Artifacts, repository: RegistryReference, identifier: str
             f"number of layers ({len(listed)}) exceeded the limit ({_MOST_LAYERS})"
         )
     return Layers(repository, tuple(listed))
-
-
-def _digest(descriptor: Body) -> str:
-    digest = descriptor.get("digest")
-    if not isinstance(digest, str):
-        raise SignatureError("a layer of the manifest of signatures has no digest")
-    return digest
-
-
-def _size(descriptor: Body) -> int:
-    size = descriptor.get("size")
-    if not isinstance(size, int) or isinstance(size, bool) or size < 0:
-        raise SignatureError("a layer of the manifest of signatures has no size")
-    return size
 
 
 def read_layer(content: bytes, descriptor: Body) -> SignedLayer:
@@ -358,11 +348,6 @@ def _is_subject(body: Body) -> bool:
         and all(isinstance(body.get(key), dict | None) for key in _OBJECTS)
         and all(isinstance(value, str) for value in (body.get("digest") or {}).values())
     )
-
-
-def verify_signature(layer: SignedLayer, verifier: KeyVerifier) -> None:
-    """Require a signature over its payload; raises SignatureError."""
-    verifier.verify(layer.raw_signature, layer.payload)
 
 
 def verify_envelope(layer: SignedLayer, verifier: KeyVerifier) -> None:

@@ -7,10 +7,7 @@ and `tsaCerts`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Final
-
-from cryptography import x509
 
 from chartkit.addons.signatures.errors import UndecidedError, within
 from chartkit.addons.signatures.go_json import read, read_mapping
@@ -25,7 +22,7 @@ from chartkit.addons.signatures.notary.verification import (
 )
 from chartkit.addons.signatures.trust.certificates import read_certificates
 from chartkit.engine.ports import SignatureError, VerificationRequest, Verified
-from chartkit.model import Body, Json
+from chartkit.model import Body, Json, mapping_at, text_of
 from chartkit.network.registry.artifacts import Artifacts
 from chartkit.network.registry.settings import RegistryError
 
@@ -68,7 +65,13 @@ def fetch_attestations(artifacts: Artifacts, question: VerificationRequest) -> V
     descriptor = wanted[0]
     try:
         if question.cert or question.cert_chain:
-            _check_attestor(repository, descriptor, _named_trust(question), question.image)
+            trust = _named_trust(question)
+            try:
+                document = artifacts.manifest(repository.place, str(descriptor["digest"]))
+            except RegistryError as error:
+                text = f"failed to parse image reference: {question.image}: {by_head(error)}"
+                raise error.worded(text) from None
+            verify(repository, target_of(document), trust)
         statement = _statement(repository, descriptor)
     except RegistryError as error:
         refuse(error, error.message)
@@ -79,18 +82,6 @@ def _named_trust(question: VerificationRequest) -> TrustStore:
     text = "\n".join(part for part in (question.cert, question.cert_chain) if part)
     with within("failed to parse certificates"):
         return TrustStore(read_certificates(text))
-
-
-def _check_attestor(
-    repository: Repository, descriptor: Body, trust: TrustStore, image: str
-) -> None:
-    digest = str(descriptor["digest"])
-    try:
-        document = repository.artifacts.manifest(repository.place, digest)
-    except RegistryError as error:
-        text = f"failed to parse image reference: {image}: {by_head(error)}"
-        raise error.worded(text) from None
-    verify(repository, target_of(document), trust)
 
 
 def _statement(repository: Repository, descriptor: Body) -> Body:
@@ -129,8 +120,7 @@ def attested(artifacts: Artifacts, image: str, attestation: Body, attestor: Body
 
     None where it is not JSON or not to be had: the attestation holds all the same. Raises as above.
     """
-    referrer = attestation.get("referrer")
-    artifact_type = referrer.get("type") if isinstance(referrer, dict) else None
+    artifact_type = mapping_at(attestation, "referrer").get("type")
     if not isinstance(artifact_type, str):
         raise SignatureError("notary verifier only supports oci 1.1 referrers as attestations")
     reference = artifacts.resolve(image)
@@ -160,7 +150,12 @@ def attested(artifacts: Artifacts, image: str, attestation: Body, attestor: Body
         raise SignatureError(
             "attestation verification failed, no attestations found for type: " + artifact_type
         )
-    raise _combined(failures)
+    # Errors are joined as by Go's multierr: in one line, and undecided if one of them is.
+    text = "; ".join(failure.message for failure in failures)
+    for failure in failures:
+        if isinstance(failure, UndecidedError):
+            raise UndecidedError(text, hint=failure.hint)
+    raise SignatureError(text)
 
 
 def payload(artifacts: Artifacts, image: str, artifact_type: str) -> Json:
@@ -193,24 +188,10 @@ def _json(content: bytes) -> Json:
 
 
 def _trust(attestor: Body) -> TrustStore:
-    given = attestor.get("notary")
-    named = given if isinstance(given, dict) else {}
+    named = mapping_at(attestor, "notary")
     with within("failed to setup notation verification data"):
-        return TrustStore(_certificates(named, "certs"), _certificates(named, "tsaCerts"))
-
-
-def _certificates(given: Body, name: str) -> Sequence[x509.Certificate]:
-    member = given.get(name)
-    value = member.get("value") if isinstance(member, dict) else None
-    return read_certificates(value) if isinstance(value, str) else ()
-
-
-def _combined(
-    failures: Sequence[SignatureError | UndecidedError],
-) -> SignatureError | UndecidedError:
-    """Return errors joined as by Go's multierr: in one line, and undecided if one of them is."""
-    text = "; ".join(error.message for error in failures)
-    for error in failures:
-        if isinstance(error, UndecidedError):
-            return UndecidedError(text, hint=error.hint)
-    return SignatureError(text)
+        certificates = [
+            read_certificates(text_of(mapping_at(named, name).get("value")))
+            for name in ("certs", "tsaCerts")
+        ]
+        return TrustStore(*certificates)

@@ -17,13 +17,14 @@ from typing import Final
 
 from cryptography import x509
 from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
+from cryptography.hazmat.asn1 import PrintableString, encode_der
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, padding, rsa
 from cryptography.hazmat.primitives.asymmetric.utils import encode_dss_signature
 from cryptography.x509.oid import AuthorityInformationAccessOID, ExtendedKeyUsageOID
 
 from chartkit.addons.signatures.errors import within
-from chartkit.addons.signatures.trust.certificates import extension, public_key
+from chartkit.addons.signatures.trust.certificates import extension, is_authority, public_key
 from chartkit.engine.ports import SignatureError
 from chartkit.go.strconv import quote
 from chartkit.go.time_layout import Moment
@@ -69,7 +70,6 @@ _SHORT: Final = {
 """In the order of Go's `pkix.Name`, which it prints the other way round."""
 _SINGLE: Final = frozenset({"CN", "SERIALNUMBER"})
 """Of which the last one counts."""
-_UTF8, _PRINTABLE = 0x0C, 0x13
 _PRINTABLE_LETTERS: Final = frozenset(
     "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 '()+,-./:=?"
 )
@@ -77,17 +77,8 @@ _LONGEST: Final = 2000
 """Characters of a message that may have parts of a signature in it."""
 
 
-def check_code_signing(chain: Sequence[x509.Certificate]) -> None:
-    """Require a chain for code signing; raises SignatureError."""
-    _check(chain, stamps=False)
-
-
-def check_time_stamping(chain: Sequence[x509.Certificate]) -> None:
-    """Require a chain for time stamping; raises SignatureError."""
-    _check(chain, stamps=True)
-
-
-def _check(chain: Sequence[x509.Certificate], *, stamps: bool) -> None:
+def check_chain(chain: Sequence[x509.Certificate], *, stamps: bool) -> None:
+    """Require a chain for code signing, or for time stamping (stamps); raises SignatureError."""
     if len(chain) == 1:
         certificate = chain[0]
         whom = f"invalid self-signed certificate. subject: {subject(certificate)}. Error: "
@@ -139,12 +130,10 @@ def _check_issued(
 
 def _is_issued_by(certificate: x509.Certificate, issuer: x509.Certificate) -> bool:
     """Report whether the names match; SignatureError for a wrong signature or no right."""
-    constraints = extension(issuer, x509.BasicConstraints)
-    is_authority = constraints is not None and constraints.value.ca
     # A certificate of the first version has no constraints and may sign.
     is_old = issuer.version is x509.Version.v1
     uses = extension(issuer, x509.KeyUsage)
-    if not (is_authority or is_old) or (uses is not None and not uses.value.key_cert_sign):
+    if not (is_authority(issuer) or is_old) or (uses is not None and not uses.value.key_cert_sign):
         raise SignatureError(
             "x509: invalid signature: parent certificate cannot sign this kind of certificate"
         )
@@ -203,8 +192,7 @@ def _check_authority(certificate: x509.Certificate, below: int, *, stamps: bool)
 
 def _check_leaf(certificate: x509.Certificate, *, stamps: bool) -> None:
     whom = f"certificate with subject {subject(certificate)}"
-    constraints = extension(certificate, x509.BasicConstraints)
-    if constraints is not None and constraints.value.ca:
+    if is_authority(certificate):
         raise SignatureError(
             f"{whom}: if the basic constraints extension is present, the ca field must be set to "
             "false"
@@ -374,7 +362,10 @@ def name_text(name: x509.Name) -> str:
         value = text_value if isinstance(text_value, str) else text_value.decode("latin-1")
         short = _SHORT.get(attribute.oid.dotted_string)
         if short is None:
-            others.append(f"{attribute.oid.dotted_string}=#{_der(value).hex()}")
+            # In DER, with the kind of text that Go chooses.
+            is_printable = _PRINTABLE_LETTERS.issuperset(value)
+            der = encode_der(PrintableString(value) if is_printable else value)
+            others.append(f"{attribute.oid.dotted_string}=#{der.hex()}")
         elif short in _SINGLE:
             named[short] = [value]
         else:
@@ -383,16 +374,6 @@ def name_text(name: x509.Name) -> str:
         "+".join(f"{short}={_escaped(text)}" for text in values) for short, values in named.items()
     ]
     return ",".join([part for part in reversed(parts) if part] + others[::-1])
-
-
-def _der(value: str) -> bytes:
-    """Return a string in DER, as Go chooses its kind."""
-    content = value.encode()
-    tag = _PRINTABLE if _PRINTABLE_LETTERS.issuperset(value) else _UTF8
-    if len(content) < 0x80:
-        return bytes((tag, len(content))) + content
-    length = len(content).to_bytes((len(content).bit_length() + 7) // 8, "big")
-    return bytes((tag, 0x80 | len(length))) + length + content
 
 
 def _escaped(value: str) -> str:

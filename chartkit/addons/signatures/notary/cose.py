@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import Final, NoReturn
 
 import cbor2
-from cryptography import x509
 
 from chartkit.addons.signatures.errors import within
 from chartkit.addons.signatures.notary.chain import LABELS, SECOND, ZERO, algorithm_of, holds
@@ -136,7 +135,18 @@ def verify(envelope: Envelope) -> Content:
     if not isinstance(content_type, str):
         raise SignatureError("content type should be of 'tstr' type")
     scheme, signing_time, expiry = _signed(envelope.protected)
+    chain = []
+    for raw in listed:
+        if not isinstance(raw, bytes):
+            raise SignatureError("certificate chain is not present")
+        chain.append(read_certificate(raw))
     stamp = envelope.unprotected.get(TIME_STAMP)
+    critical = _critical(envelope.protected)
+    attributes = {
+        label: Attribute(value, label in critical)
+        for label, value in envelope.protected.items()
+        if isinstance(label, str) and label not in _KNOWN
+    }
     return Content(
         envelope.payload or b"",
         content_type,
@@ -144,8 +154,8 @@ def verify(envelope: Envelope) -> Content:
         scheme,
         signing_time,
         expiry,
-        _attributes(envelope.protected),
-        tuple(map(_certificate, listed)),
+        attributes,
+        tuple(chain),
         envelope.signature,
         stamp if isinstance(stamp, bytes) else b"",
     )
@@ -198,21 +208,6 @@ def _time(protected: Headers, name: str, what: str) -> Moment | None:
         raise SignatureError(f"{wrong}only Tag `1` Datetime CBOR object is supported")
     nanoseconds = int(tagged.value * SECOND)
     return None if nanoseconds == ZERO else Moment(nanoseconds)
-
-
-def _attributes(protected: Headers) -> Mapping[str, Attribute]:
-    critical = _critical(protected)
-    return {
-        label: Attribute(value, label in critical)
-        for label, value in protected.items()
-        if isinstance(label, str) and label not in _KNOWN
-    }
-
-
-def _certificate(raw: object) -> x509.Certificate:
-    if not isinstance(raw, bytes):
-        raise SignatureError("certificate chain is not present")
-    return read_certificate(raw)
 
 
 def _check_labels(headers: Headers, which: str) -> None:

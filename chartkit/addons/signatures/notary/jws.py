@@ -15,7 +15,7 @@ from chartkit.addons.signatures.notary.chain import (
     ALGORITHMS,
     ZERO,
     algorithm_of,
-    check_code_signing,
+    check_chain,
     holds,
 )
 from chartkit.addons.signatures.trust.certificates import read_certificate
@@ -23,7 +23,7 @@ from chartkit.engine.ports import SignatureError
 from chartkit.go.strconv import quote
 from chartkit.go.time_layout import Moment
 from chartkit.go.types import Base64Error, GoTypes, decode_base64
-from chartkit.model import Json
+from chartkit.model import Body, Json
 
 X509: Final = "notary.x509"
 SIGNING_AUTHORITY: Final = "notary.x509.signingAuthority"
@@ -108,7 +108,7 @@ def check_content(content: Content) -> None:
     if expiry is not None and expiry.nanoseconds <= signed.nanoseconds:
         raise SignatureError("expiry cannot be equal or before the signing time")
     with within("certificate-chain is invalid, ", ""):
-        check_code_signing(content.chain)
+        check_chain(content.chain, stamps=False)
     wanted = algorithm_of(content.chain[0])
     if wanted.name != content.algorithm:
         raise SignatureError(
@@ -139,20 +139,6 @@ class Envelope:
     signature: str
     chain: tuple[bytes, ...]
     time_stamp: bytes
-
-
-@dataclass(frozen=True, slots=True)
-class _Protected:
-    """Protected headers; times are None where they are not there."""
-
-    algorithm: str
-    content_type: str
-    critical: tuple[str, ...]
-    scheme: str
-    expiry: Moment | None
-    signing_time: Moment | None
-    authentic_time: Moment | None
-    further: Mapping[str, Json]
 
 
 def parse(raw: bytes) -> Envelope:
@@ -194,65 +180,55 @@ def verify(envelope: Envelope) -> Content:
     with within("jws envelope protected header can't be decoded"):
         written = read(decode(envelope.protected))
         body = decode_type(_TYPES, "jws.jwsProtectedHeader", written)
-    protected = _Protected(
-        body.get("alg", ""),
-        body.get("cty", ""),
-        tuple(body.get("crit", ())),
-        body.get(SCHEME, ""),
-        body.get(EXPIRY),
-        body.get(SIGNING_TIME),
-        body.get(AUTHENTIC_TIME),
-        {key: value for key, value in (written or {}).items() if key not in _PROTECTED},
-    )
+    further = {key: value for key, value in (written or {}).items() if key not in _PROTECTED}
     payload = decode(envelope.payload)
-    _check_headers(protected)
-    is_sure = protected.scheme == SIGNING_AUTHORITY
+    _check_headers(body, further)
+    scheme, critical = body[SCHEME], body["crit"]
     return Content(
         payload,
-        protected.content_type,
-        protected.algorithm,
-        protected.scheme,
-        _set(protected.authentic_time if is_sure else protected.signing_time),
-        _set(protected.expiry),
-        {
-            key: Attribute(value, key in protected.critical)
-            for key, value in protected.further.items()
-        },
+        body.get("cty", ""),
+        body.get("alg", ""),
+        scheme,
+        _set(body.get(AUTHENTIC_TIME if scheme == SIGNING_AUTHORITY else SIGNING_TIME)),
+        _set(body.get(EXPIRY)),
+        {key: Attribute(value, key in critical) for key, value in further.items()},
         tuple(map(read_certificate, envelope.chain)),
         decode(envelope.signature),
         envelope.time_stamp,
     )
 
 
-def _check_headers(protected: _Protected) -> None:
-    if protected.scheme == X509:
-        if protected.authentic_time is not None:
+def _check_headers(protected: Body, further: Mapping[str, Json]) -> None:
+    """Check the protected headers; further: those that the specification does not know."""
+    scheme = protected.get(SCHEME, "")
+    if scheme == X509:
+        if protected.get(AUTHENTIC_TIME) is not None:
             raise SignatureError(
                 f"{quote(AUTHENTIC_TIME)} header must not be present for {X509} signing scheme"
             )
-    elif protected.scheme == SIGNING_AUTHORITY:
-        if protected.signing_time is not None:
+    elif scheme == SIGNING_AUTHORITY:
+        if protected.get(SIGNING_TIME) is not None:
             raise SignatureError(
                 f"{quote(SIGNING_TIME)} header must not be present for {SIGNING_AUTHORITY} "
                 "signing scheme"
             )
-        if protected.authentic_time is None:
+        if protected.get(AUTHENTIC_TIME) is None:
             raise SignatureError(
                 f"{quote(AUTHENTIC_TIME)} header must be present for {X509} signing scheme"
             )
     else:
-        raise SignatureError(f"unsupported SigningScheme: `{protected.scheme}`")
-    if not protected.critical:
+        raise SignatureError(f"unsupported SigningScheme: `{scheme}`")
+    if not protected.get("crit"):
         raise SignatureError('missing "crit" header')
     wanted = {SCHEME}
-    if _set(protected.expiry) is not None:
+    if _set(protected.get(EXPIRY)) is not None:
         wanted.add(EXPIRY)
-    if protected.scheme == SIGNING_AUTHORITY:
+    if scheme == SIGNING_AUTHORITY:
         wanted.add(AUTHENTIC_TIME)
-    for name in protected.critical:
+    for name in protected["crit"]:
         if name in wanted:
             wanted.remove(name)
-        elif name not in protected.further:
+        elif name not in further:
             raise SignatureError(f"{quote(name)} header is marked critical but not present")
     if wanted:
         raise not_critical(wanted)

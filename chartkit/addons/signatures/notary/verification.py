@@ -20,7 +20,7 @@ from chartkit.addons.signatures.go_json import decode, read
 from chartkit.addons.signatures.notary import cose, jws
 from chartkit.addons.signatures.notary.chain import (
     asks_elsewhere,
-    check_time_stamping,
+    check_chain,
     line,
     moment_of,
     now,
@@ -153,9 +153,11 @@ def _check_time(content: Content, trust: TrustStore, at: Moment) -> RevocationUn
         authority = TimestampAuthority(tuple(trust.clocks))
         with within("failed to verify the timestamp countersignature with error"):
             stamp = verify_token(content.time_stamp, content.signature, authority)
-        chain = _trusted_part(stamp.chain, trust.clocks)
+        # Go's own chain ends at the first trusted certificate.
+        trusted = (at for at, link in enumerate(stamp.chain, 1) if link in trust.clocks)
+        chain = stamp.chain[: next(trusted, None)]
         with within("failed to validate the timestamping certificate chain with error"):
-            check_time_stamping(chain)
+            check_chain(chain, stamps=True)
         middle = moment_of(stamp.time).nanoseconds + stamp.time.microsecond * _MICROSECOND
         accuracy = stamp.accuracy // timedelta(microseconds=1) * _MICROSECOND
         _check_validity(content.chain, middle - accuracy, middle + accuracy, "timestamp can be")
@@ -177,16 +179,6 @@ def _check_validity(
             )
         if latest > last.nanoseconds:
             raise SignatureError(f"{what} after {period}, it was expired at {quote(shown(last))}")
-
-
-def _trusted_part(
-    chain: Sequence[x509.Certificate], clocks: Sequence[x509.Certificate]
-) -> Sequence[x509.Certificate]:
-    """Return a chain up to the first trusted certificate, where Go's own ends."""
-    for index, certificate in enumerate(chain):
-        if certificate in clocks:
-            return chain[: index + 1]
-    return chain
 
 
 def _unasked(chain: Sequence[x509.Certificate], kind: str) -> RevocationUnknownError | None:
@@ -299,7 +291,16 @@ def verify(repository: Repository, target: Target, trust: TrustStore) -> None:
     texts, failures = ["signature verification failed"], []
     for descriptor in signatures[:_MOST_ATTEMPTS]:
         digest = str(descriptor["digest"])
-        layer = _envelope(repository, digest, target)
+        failed = (
+            f"unable to retrieve digital signature with digest {quote(digest)} associated with "
+            f"{quote(repository.named(target.digest))} from the Repository, error : "
+        )
+        try:
+            layer = repository.layer(repository.manifest(digest), "payload")
+        except RegistryError as error:
+            refuse(error, failed + error.message)
+        except SignatureError as error:
+            raise SignatureError(failed + error.message) from None
         try:
             check_envelope(layer.content, layer.media_type, target, trust)
         except SignatureError as error:
@@ -320,19 +321,6 @@ def verify(repository: Repository, target: Target, trust: TrustStore) -> None:
             "the artifact was signed successfully"
         )
     raise SignatureError("\n".join(texts))
-
-
-def _envelope(repository: Repository, digest: str, target: Target) -> Layer:
-    where = (
-        f"unable to retrieve digital signature with digest {quote(digest)} associated with "
-        f"{quote(repository.named(target.digest))} from the Repository, error : "
-    )
-    try:
-        return repository.layer(repository.manifest(digest), "payload")
-    except RegistryError as error:
-        refuse(error, where + error.message)
-    except SignatureError as error:
-        raise SignatureError(where + error.message) from None
 
 
 def _unpacked(content: bytes) -> bytes:

@@ -14,7 +14,12 @@ from chartkit.errors import InputError, MissingChartError, RenderError
 from chartkit.helm.backend import helm
 from chartkit.helm.chart_values import Values, ValuesSource, read_values
 from chartkit.helm.model import ChartError, DryRun, Finding, Target
-from chartkit.helm.template_places import ChartPlaces, RenderInputs, TemplatePlaces
+from chartkit.helm.template_places import (
+    ChartFiles,
+    ChartPlaces,
+    RenderInputs,
+    TemplatePlaces,
+)
 from chartkit.model import Diagnostic, Location, Resource, Severity, mapping_at, path_step
 from chartkit.output.atomic_folder import write_below
 from chartkit.output.write import GeneratedChart
@@ -227,10 +232,11 @@ def _explain(
         why = reason[1] if reason else problem
         return location, f"the chart's schema refuses '{name}': {why}", more
     places = _PLACE.finditer(text)
-    match = next((candidate for candidate in places if (folder / candidate[2]).exists()), None)
+    files = ChartFiles(folder, shown)
+    match = next((candidate for candidate in places if files.path(candidate[2]).exists()), None)
     message = " ".join(text.split())
     if match:
-        location = Location(str(shown / match[2]), int(match[3]), int(match[4] or 0))
+        location = Location(files.name(match[2]), int(match[3]), int(match[4] or 0))
         in_values = _VALUES_TEXT.search(message)
         if in_values:
             return location, f"Helm cannot run a text of the values: {in_values[1]}", _ESCAPED
@@ -265,12 +271,13 @@ def _objects(
 ) -> list[Resource]:
     """Return the objects of rendered texts, in the order of the templates' names; inputs: of the
     render, None where fields have no places."""
-    documents = {_inside(name): _read(name, texts[name], shown) for name in sorted(texts)}
-    chart = None if inputs is None else ChartPlaces(inputs, documents)
+    files = ChartFiles(folder, shown)
+    documents = {_inside(name): _read(name, texts[name], files) for name in sorted(texts)}
+    chart = None if inputs is None else ChartPlaces(inputs, documents, files)
     return [
         resource
         for name, parts in documents.items()
-        for resource in _resources(name, parts, folder / name, shown / name, chart)
+        for resource in _resources(name, parts, files, chart)
     ]
 
 
@@ -278,8 +285,8 @@ def _inside(name: str) -> str:
     return name.partition("/")[2] or name
 
 
-def _read(name: str, text: str, shown: Path) -> tuple[Document, ...]:
-    file = str(shown / _inside(name))
+def _read(name: str, text: str, files: ChartFiles) -> tuple[Document, ...]:
+    file = files.name(_inside(name))
     try:
         return _documents(_SEPARATOR.sub("---\n", text), file)
     except InputError as error:
@@ -293,11 +300,12 @@ def _unreadable(file: str, error: InputError) -> RenderError:
 
 
 def _resources(
-    name: str, documents: Sequence[Document], template: Path, shown: Path, chart: ChartPlaces | None
+    name: str, documents: Sequence[Document], files: ChartFiles, chart: ChartPlaces | None
 ) -> Iterator[Resource]:
+    shown = files.name(name)
     # The first line of a template that names each kind
     try:
-        text = read_source(template)
+        text = read_source(files.path(name))
     except InputError:
         lines: Mapping[str, int] = {}
     else:
@@ -309,9 +317,9 @@ def _resources(
         try:
             objects = resources([document])
         except InputError as error:
-            raise _unreadable(str(shown), error) from None
+            raise _unreadable(shown, error) from None
         for resource in objects:
-            location = Location(str(shown), lines.get(resource.kind, 1), 0, resource.location.path)
+            location = Location(shown, lines.get(resource.kind, 1), 0, resource.location.path)
             places = None if chart is None else TemplatePlaces(chart, name, number, location)
             yield Resource(resource.body, replace(location, places=places))
 

@@ -65,8 +65,13 @@ class TemplatePlaces:
         field = self.chart.find(self.name, self.number, [str(step) for step in path])
         if field is None:
             return replace(self.begin, places=self)
-        file = str(self.chart.shown / field.template)
-        return Location(file, field.line.number, field.column, pointer_of(*field.path), self)
+        return Location(
+            self.chart.files.name(field.template),
+            field.line.number,
+            field.column,
+            pointer_of(*field.path),
+            self,
+        )
 
     def character(self, _offset: int, *path: str | int) -> Location:
         """Return the line of a template that gave the field at a path."""
@@ -89,11 +94,43 @@ class TemplatePlaces:
         return 0, ()
 
 
+class ChartFiles:
+    """The files of a chart and of the charts beside it on which it depends, by their paths in it.
+
+    folder: of the chart; shown: the folder that messages name.
+    """
+
+    def __init__(self, folder: Path, shown: Path) -> None:
+        self._folder = folder
+        self.shown = shown
+
+    def name(self, name: str) -> str:
+        """Return the name of a file in messages."""
+        path = self.path(name)
+        if path == self._folder / name:
+            return str(self.shown / name)
+        return os.path.normpath(self.shown / os.path.relpath(path, os.path.realpath(self._folder)))
+
+    def path(self, name: str) -> Path:
+        """Return the file of a path in the chart, which a chart beside it may have."""
+        own = self._folder / name
+        return own if is_file(own) else Path(self._beside.get(name, own))
+
+    @cached_property
+    def _beside(self) -> Mapping[str, str]:
+        try:
+            listed = chart_entries(self._folder)
+        except (ChartkitError, OSError):
+            return {}
+        return {entry.name: entry.path for entry in listed if not entry.folder}
+
+
 class ChartPlaces:
     """The places in one chart."""
 
-    def __init__(self, inputs: RenderInputs, originals: Rendered) -> None:
+    def __init__(self, inputs: RenderInputs, originals: Rendered, files: ChartFiles) -> None:
         self._inputs = inputs
+        self.files = files
         self._originals = originals
         self._names = list(originals)
         self._values: dict[tuple[str, ...], ScopedValues] = {}
@@ -108,14 +145,11 @@ class ChartPlaces:
         """The paths of the templates that were rendered."""
         return self._names
 
-    @property
-    def shown(self) -> Path:
-        """The chart's folder in messages."""
-        return self._inputs.shown
-
     def only(self, names: Iterable[str]) -> ChartPlaces:
         """Return the places in some templates alone."""
-        return ChartPlaces(self._inputs, {name: self._originals[name] for name in names})
+        return ChartPlaces(
+            self._inputs, {name: self._originals[name] for name in names}, self.files
+        )
 
     def document(self, name: str, number: int) -> Json:
         """Return the value of a template's document."""
@@ -162,9 +196,9 @@ class ChartPlaces:
                 inside += f"charts/{name}/" if name else ""
                 merged = merged.get(name) if name else merged
                 values = f"{inside}values.yaml"
-                file = self._path(values)
+                file = self.files.path(values)
                 for document in read_file(file)[:1] if is_file(file) else ():
-                    shown = Source(self.file(values), document.source.text)
+                    shown = Source(self.files.name(values), document.source.text)
                     layers.insert(0, (replace(document, source=shown), above))
                     if isinstance(document.body, dict):
                         merged = merge(document.body, merged if isinstance(merged, dict) else {})
@@ -179,35 +213,14 @@ class ChartPlaces:
 
     def text(self, name: str) -> str:
         """Return the text of a template, by its path in the chart."""
-        return read_source(self._path(name))
-
-    def file(self, name: str) -> str:
-        """Return the name of a file in messages, by its path in the chart."""
-        folder, path = self._inputs.folder, self._path(name)
-        if path == folder / name:
-            return str(self.shown / name)
-        return os.path.normpath(self.shown / os.path.relpath(path, os.path.realpath(folder)))
+        return read_source(self.files.path(name))
 
     def is_vendored(self, name: str) -> bool:
         """Report whether a template is part of a chart in the `charts/` of another, not beside."""
         match = _IN_CHARTS.fullmatch(name)
         if match is None:
             return False
-        return self._path(name) == self._path(f"{match[1]}Chart.yaml").parent / match[2]
-
-    def _path(self, name: str) -> Path:
-        """Return the file of a path in the chart, which a chart beside it may have."""
-        own = self._inputs.folder / name
-        return own if is_file(own) else Path(self._beside.get(name, own))
-
-    @cached_property
-    def _beside(self) -> Mapping[str, str]:
-        """The files of the charts beside the chart on which it depends, by their paths in it."""
-        try:
-            listed = chart_entries(self._inputs.folder)
-        except (ChartkitError, OSError):
-            return {}
-        return {entry.name: entry.path for entry in listed if not entry.folder}
+        return self.files.path(name) == self.files.path(f"{match[1]}Chart.yaml").parent / match[2]
 
     @cached_property
     def _rendered(self) -> Mapping[str, _Rendered]:

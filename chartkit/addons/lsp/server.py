@@ -104,7 +104,7 @@ def _root(violation: Violation) -> Path:
     """Return the file that an object is in, or the folder of its chart."""
     location = violation.resource.location
     places = location.places
-    return places.chart.shown if isinstance(places, TemplatePlaces) else Path(location.file)
+    return places.chart.inputs.shown if isinstance(places, TemplatePlaces) else Path(location.file)
 
 
 def _suppression(problem: Problem, violation: Violation) -> Iterator[Action]:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from chartkit.errors import MissingChartError
+from chartkit.errors import MissingChartError, RenderError
 from chartkit.helm.render import render_chart
 
 CHART = "apiVersion: v2\nname: NAME\nversion: 1.0.0\n"
@@ -78,6 +78,12 @@ def test_charts_beside_are_taken(tmp_path: Path) -> None:
     assert _names(chart) == ["child", "deep", "parent"]
     (deep / "templates" / "b.yaml").write_text(OBJECT.replace("NAME", "later"))
     assert _names(chart) == ["child", "deep", "later", "parent"]
+    objects = {resource.name: resource.location for resource in render_chart(chart).resources}
+    assert Path(str(objects["later"])).parent == deep / "templates"
+    (deep / "templates" / "b.yaml").write_text('a: {{ fail "no" }}\n')
+    with pytest.raises(RenderError) as caught:
+        render_chart(chart)
+    assert str(caught.value.location) == f"{deep}/templates/b.yaml:1:6"
     (child / "Chart.yaml").unlink()
     with pytest.raises(MissingChartError):
         render_chart(chart)

@@ -116,7 +116,7 @@ class Chart:
 
     def _template_files(self) -> dict[str, str]:
         """Return the names of the templates in messages, by their paths in the chart."""
-        return {name: self.places.file(name) for name in self.places.templates}
+        return {name: self.places.files.name(name) for name in self.places.templates}
 
     def value_edits(self, subject: Subject) -> tuple[list[ValueEdit], dict[Steps, Reason]]:
         """Return the edits of values that make the edits of an object, and the reasons why others

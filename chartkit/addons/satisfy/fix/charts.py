@@ -308,7 +308,7 @@ class _Writer:
     ) -> TemplateEdit | None:
         if OPEN in text:
             return None
-        file = places_of(self.subject.given).chart.file(place.template)
+        file = places_of(self.subject.given).chart.files.name(place.template)
         lines = tuple(text.split("\n")) if text else ()
         users = tuple((self.subject, edit) for edit in edits)
         return TemplateEdit(file, place.template, *span, lines, users)

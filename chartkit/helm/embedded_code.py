@@ -11,17 +11,15 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from pathlib import Path as File
 from typing import Final
 
-from chartkit.documents.reader import Source
+from chartkit.documents.reader import Source, read_file
 from chartkit.errors import InputError
 from chartkit.helm.syntax import (
     CLOSE,
     KEYWORDS,
     OPEN,
-    OTHERS,
-    PURE,
-    SELECTING,
     Action,
     Call,
     Inner,
@@ -35,6 +33,13 @@ from chartkit.helm.syntax import (
 )
 from chartkit.model import Location
 
+_FUNCTIONS: Final = read_file(File(__file__).with_name("functions.yaml"))[0].body
+_SELECTING: Final = frozenset(_FUNCTIONS["selecting"].split())
+_PURE: Final = _SELECTING | frozenset(_FUNCTIONS["making"].split())
+_OTHERS: Final = {
+    name: why for why, names in _FUNCTIONS["others"].items() for name in names.split()
+}
+"""Functions that give a part of an argument, that a policy may call, and may not call and why."""
 UNKNOWN: Final = "helm-value"
 """Stands in an outline for what only Helm can tell."""
 LIBRARY_TEMPLATES: Final = ("kyverno-policies.labels", "kyverno-policies.name")
@@ -194,7 +199,7 @@ class _Reader:
         words = self.source.text[start + len(OPEN) : start + 100].removeprefix("-").split(None, 1)
         if len(words) == 2 and words[0] in KEYWORDS - {"end", "else", "break", "continue"}:
             second = words[1][:1]
-            if second in ("$", ".", '"', "`", "(") or words[1].split(None, 1)[0] in PURE:
+            if second in ("$", ".", '"', "`", "(") or words[1].split(None, 1)[0] in _PURE:
                 raise self._at(start, f"'{{{{ {words[0]} …' is not Helm code that can be read")
 
     def _is_helm(self, action: Action) -> bool:
@@ -206,16 +211,16 @@ class _Reader:
         if any(isinstance(part, Path) or _is_method(part) for part in parts):
             return True
         calls = [part.name for part in parts if isinstance(part, Call)]
-        is_known = all(name in PURE or name in OTHERS for name in calls)
+        is_known = all(name in _PURE or name in _OTHERS for name in calls)
         return is_known and any(map(_is_evidence, parts))
 
     def _require_call(self, action: Action, call: Call, guard: str | None) -> None:
         if call.name.removeprefix("$") == _HAS_API:
             return
-        if call.name not in PURE:
+        if call.name not in _PURE:
             method = "a policy may read no file and call no method"
             unknown = method if _is_method(call) else "Helm has no such function"
-            why = OTHERS.get(call.name, unknown)
+            why = _OTHERS.get(call.name, unknown)
             raise self._refusal(action, f"calls '{call.name}': {why}")
         first = call.arguments[0] if call.arguments else None
         text = first.value if isinstance(first, Literal) and first.is_text else None
@@ -260,7 +265,7 @@ class _Reader:
         if value is None:
             return 0
         growth = _INDENT if value.name in ("indent", "nindent") else _GROWTH
-        if value.name in SELECTING:
+        if value.name in _SELECTING:
             growth = 1
         return _GROWTH + growth * sum(map(self._size, value.arguments))
 

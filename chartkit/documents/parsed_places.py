@@ -74,9 +74,9 @@ class YamlFinder:
             if tree is not None:
                 return _walk(tree, path, at_item)
         if self._whole is None:
-            start = self._extent.start
-            column = start - 1 - self._text.rfind("\n", 0, start)
-            text = " " * column + self._text[start : self._extent.end]
+            begin = self._extent.start
+            column = begin - 1 - self._text.rfind("\n", 0, begin)
+            text = " " * column + self._text[begin : self._extent.end]
             self._whole = _tree(text, self._extent.line) or _Tree(None, 0)
         return _walk(self._whole, path, Found(0))
 

@@ -244,10 +244,10 @@ class _Parser:
         if self._next()[1] != ")":
             raise _NoHelmError
         self._depth -= 1
-        fields: tuple[str, ...] = ()
+        of_value: tuple[str, ...] = ()
         if self._peek()[0] == "field":
-            fields = tuple(self._next()[1][1:].split("."))
-        return Inner(value, fields)
+            of_value = tuple(self._next()[1][1:].split("."))
+        return Inner(value, of_value)
 
     def _peek(self) -> _Token:
         return self._tokens[self._at] if self._at < len(self._tokens) else ("", "")

@@ -74,17 +74,7 @@ def parse_types(
 def parse_type(body: Any, where: str) -> Schema:
     """One type in canonical form; where names it in errors."""
     if isinstance(body, str):
-        expression, _, description = body.partition(" -- ")
-        expression, marked, default = expression.partition(" = ")
-        text = expression.strip()
-        parts = [_parse_term(part, where) for part in text.removesuffix("?").split(" | ")]
-        schema = parts[0] if len(parts) == 1 else {"anyOf": parts}
-        schema = _wrapped(schema) | {"nullable": True} if text.endswith("?") else schema
-        if marked:
-            schema = _wrapped(schema) | {"default": parse_yaml(default)}
-        if description:
-            schema = _wrapped(schema) | {"description": description.strip()}
-        return schema
+        return parse_expression(body, where)
     if isinstance(body, list) and len(body) == 1:
         return {"type": "array", "items": parse_type(body[0], f"{where}[]")}
     if isinstance(body, Mapping):
@@ -121,6 +111,21 @@ def _parse_mark(key: str, value: Any, where: str) -> Schema:
     if key == "$notBoth":
         return {"not": {"required": value.split()}}
     raise InputError(f"type {where}: {key} is not a mark of an object", Location(where))
+
+
+def parse_expression(text: str, where: str) -> Schema:
+    """An expression with its description and default, as canonical schema."""
+    expression, _, description = text.partition(" -- ")
+    expression, marked, default = expression.partition(" = ")
+    text = expression.strip()
+    parts = [_parse_term(part, where) for part in text.removesuffix("?").split(" | ")]
+    schema = parts[0] if len(parts) == 1 else {"anyOf": parts}
+    schema = _wrapped(schema) | {"nullable": True} if text.endswith("?") else schema
+    if marked:
+        schema = _wrapped(schema) | {"default": parse_yaml(default)}
+    if description:
+        schema = _wrapped(schema) | {"description": description.strip()}
+    return schema
 
 
 def _wrapped(schema: Schema) -> Schema:

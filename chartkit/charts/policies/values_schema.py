@@ -265,9 +265,9 @@ def values_schema(catalogue: Catalogue) -> Body:
     # is, and keep what only those can hold.
     conditions = [_when([CLUSTER_POLICY, BOTH], _of_cluster_policy(catalogue.only_cel))]
     if catalogue.cel:
-        others = [name for name in rules if name not in catalogue.cel]
+        without = [name for name in rules if name not in catalogue.cel]
         on = {"enum": [True, None, BACKGROUND]}
-        own = {"background": on, "policies": _but(others, {"properties": {"background": on}})}
+        own = {"background": on, "policies": _but(without, {"properties": {"background": on}})}
         conditions += [
             _when([VALIDATING_POLICY, ADMISSION_POLICY], _of_cel(rules, catalogue.cel)),
             _when([ADMISSION_POLICY], own),

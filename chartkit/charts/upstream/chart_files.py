@@ -71,16 +71,17 @@ def read_chart(files: Mapping[str, bytes], shown: str, limits: Limits = DEFAULT)
         raise InputError("says neither name nor version", where)
     defaults = _mapping(texts, VALUES, shown)
     # Helm renders no chart that lacks a subchart, be it switched off or not.
-    named, file = metadata.get("dependencies"), METADATA
+    file: str = METADATA
+    named = metadata.get("dependencies")
     if named is None and _OLD_DEPENDENCIES in texts:
         file = _OLD_DEPENDENCIES
         named = _mapping(texts, file, shown).get("dependencies")
     there = set(_subcharts(texts, shown))
     for dependency in named if isinstance(named, list) else ():
-        name = dependency.get("name") if isinstance(dependency, dict) else None
-        if name not in there:
+        subchart = dependency.get("name") if isinstance(dependency, dict) else None
+        if subchart not in there:
             hint = f"`helm dependency build {shown}` fetches it; a published chart has it"
-            what = f"the subchart '{name}' is not in charts/"
+            what = f"the subchart '{subchart}' is not in charts/"
             raise InputError(what, Location(f"{shown}/{file}"), hint)
     return ChartFiles(metadata, defaults, texts)
 

@@ -16,6 +16,8 @@ from tests.conformance.definitions import build_judge
 from tests.data import tables
 from tests.objects import api_object
 
+pytestmark = pytest.mark.slow
+
 _TABLES = tables(__file__)
 SCHEMA: str = _TABLES["schema"]
 
@@ -76,7 +78,6 @@ def _found(definition: Body, objects: list[Body]) -> list[list[str]]:
     return found
 
 
-@pytest.mark.slow
 def test_custom_resources_are_judged_as_by_kubernetes(judge: Path) -> None:
     """The same errors, in the same words but for alternatives."""
     definition = definition_of(parse_yaml(SCHEMA))
@@ -149,7 +150,6 @@ def _random_value(chance: random.Random, depth: int) -> Json:
     return chance.choice(_VALUES)
 
 
-@pytest.mark.slow
 def test_random_schemas_judge_as_by_kubernetes(judge: Path) -> None:
     """Many schemas with many values: the same errors."""
     chance = random.Random(7)
@@ -181,7 +181,6 @@ _TEXTS = (
 )
 
 
-@pytest.mark.slow
 def test_formats_are_those_of_kubernetes(judge: Path) -> None:
     """Every format takes and refuses the same texts."""
     names = [*TESTS, "date-time", "k8s-short-name", "k8s-long-name", "unknown"]

@@ -19,3 +19,9 @@ def rendered(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def project(rendered: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(rendered, tmp_path / "project"))
+
+
+@pytest.fixture
+def update(request: pytest.FixtureRequest) -> bool:
+    """Whether the pages are written anew instead of compared."""
+    return bool(request.config.getoption("--update-golden"))

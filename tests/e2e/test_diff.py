@@ -16,6 +16,8 @@ from tests.e2e.test_install import Cluster, cluster, server
 from tests.e2e.transcript import check_page
 from tests.small_charts import POLICY_NAMES, write_project
 
+pytestmark = pytest.mark.slow
+
 POLICIES, ENGINE = "charts/kyverno-policies/values_prd.yaml", "charts/kyverno/values_prd.yaml"
 
 
@@ -51,17 +53,15 @@ def edited(committed: Path) -> Path:
     return committed
 
 
-@pytest.mark.slow
-def test_diff_page_is_true(edited: Path, request: pytest.FixtureRequest) -> None:
+def test_diff_page_is_true(edited: Path, update: bool) -> None:
     who = {
         f"GIT_{role}_{what}": value
         for role in ("AUTHOR", "COMMITTER")
         for what, value in (("NAME", "t"), ("EMAIL", "t@example.com"))
     }
-    check_page("reference/diff.md", edited, request.config.getoption("--update-golden"), who)
+    check_page("reference/diff.md", edited, update, who)
 
 
-@pytest.mark.slow
 def test_three_kinds_of_change_are_ranked(edited: Path) -> None:
     done = chartkit(edited, "diff", "prd", "--against", "main", "--fail-on", "medium", "-o", "json")
     assert (done.code, done.err) == (1, "")
@@ -80,7 +80,6 @@ def test_three_kinds_of_change_are_ranked(edited: Path) -> None:
     assert other["changes"] == []
 
 
-@pytest.mark.slow
 def test_environments_and_folders(project: Path) -> None:
     done = chartkit(project, "diff", "--from", "dev", "--to", "prd", "-o", "markdown")
     assert done.code == 0
@@ -95,7 +94,6 @@ def test_environments_and_folders(project: Path) -> None:
     assert chartkit(project, "diff", "--from", "qa", "--to", "qa", "--fail-on", "low").code == 0
 
 
-@pytest.mark.slow
 def test_files_without_objects_in_a_folder_are_passed_over(project: Path, tmp_path: Path) -> None:
     shutil.copytree(project / "rendered/prd", tmp_path / "today")
     (tmp_path / "today/values.yaml").write_text("admissionController: {replicas: 3}\n")
@@ -104,7 +102,6 @@ def test_files_without_objects_in_a_folder_are_passed_over(project: Path, tmp_pa
     assert f"1 file without Kubernetes objects: {tmp_path}/today/values.yaml" in done.err
 
 
-@pytest.mark.slow
 def test_a_file_of_a_folder_that_cannot_be_read_is_a_row(project: Path, tmp_path: Path) -> None:
     shutil.copytree(project / "rendered/prd", tmp_path / "today")
     (tmp_path / "today/open.yaml").write_text("apiVersion: v1\nkind: Pod\nmetadata: {\n", "utf-8")
@@ -113,7 +110,6 @@ def test_a_file_of_a_folder_that_cannot_be_read_is_a_row(project: Path, tmp_path
     assert f"{tmp_path}/today/open.yaml:4:1: error unread: is not YAML" in done.err
 
 
-@pytest.mark.slow
 def test_diff_refuses_wrong_input(project: Path, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     for arguments, message in (
@@ -131,14 +127,12 @@ def test_diff_refuses_wrong_input(project: Path, tmp_path: Path) -> None:
     assert "there is no such values file (`chartkit render` writes the charts)" in done.line
 
 
-@pytest.mark.slow
 def test_a_revision_that_is_not_there(committed: Path) -> None:
     done = chartkit(committed, "diff", "--against", "v9")
     assert done.code == 2
     assert "there is no commit 'v9' in it (give a branch, a tag or a commit)" in done.line
 
 
-@pytest.mark.slow
 def test_what_helm_warns_of_is_said_once_and_not_of_earlier_charts(tmp_path: Path) -> None:
     write_project(tmp_path)
     schema = tmp_path / "charts" / "kyverno-policies" / "values.schema.json"
@@ -159,7 +153,6 @@ __all__ = ["cluster", "server"]
 VALUES = "charts/kyverno-policies/values_prd.yaml"
 
 
-@pytest.mark.slow
 def test_the_releases_of_a_cluster_are_a_side(cluster: Cluster) -> None:
     none = cluster.run("diff", "prd", "--against", "release")
     assert none.code == 2
@@ -177,7 +170,6 @@ def test_the_releases_of_a_cluster_are_a_side(cluster: Cluster) -> None:
     }
 
 
-@pytest.mark.slow
 def test_it_compares_one_environment(cluster: Cluster) -> None:
     done = cluster.run("diff", "--against", "release")
     assert (done.code, "compares one ENV" in done.err) == (2, True)

@@ -1,17 +1,12 @@
-"""The page about estimates, from the files that it shows; files, recordings and their errors."""
+"""Estimates of files and recordings, and their errors."""
 
 import json
-import re
 from pathlib import Path
-
-import pytest
 
 from tests.data import from_table
 from tests.e2e.command import chartkit
-from tests.e2e.transcript import DOCS, check_page
 from tests.files import write_files
 
-_PAGE = "how-to/estimate.md"
 POLICY = """\
 apiVersion: kyverno.io/v1
 kind: ClusterPolicy
@@ -28,17 +23,6 @@ kind: Pod
 metadata: {name: a, namespace: shop}
 spec: {containers: [{name: a, image: a}]}
 """
-
-
-@pytest.mark.slow
-def test_page_about_estimates_is_true(tmp_path: Path, request: pytest.FixtureRequest) -> None:
-    text = (DOCS / _PAGE).read_text("utf-8")
-    files = re.findall(r"`([\w/-]+\.yaml)`:\n\n```yaml\n(.*?)```", text, re.DOTALL)
-    assert [name for name, _ in files] == ["chartkit.yaml", "apps/shop.yaml"]
-    for name, content in files:
-        (tmp_path / name).parent.mkdir(exist_ok=True)
-        (tmp_path / name).write_text(content)
-    check_page(_PAGE, tmp_path, request.config.getoption("--update-golden"))
 
 
 def test_policies_that_are_named_count_with_the_defaults_of_kyverno(tmp_path: Path) -> None:

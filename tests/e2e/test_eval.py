@@ -4,8 +4,6 @@ import json
 import subprocess
 from pathlib import Path
 
-import pytest
-
 from chartkit.engine.jmespath import JMESPathError, compile_expression
 from chartkit.engine.jmespath.functions import FUNCTIONS
 from tests.data import from_table
@@ -144,8 +142,8 @@ def test_cel_is_formatted(tmp_path: Path) -> None:
     assert piped.stdout == formatted
 
 
-def test_the_cel_page_shows_what_is_printed(tmp_path: Path, pytestconfig: pytest.Config) -> None:
-    check_page("reference/cel.md", tmp_path, pytestconfig.getoption("--update-golden"))
+def test_the_cel_page_shows_what_is_printed(tmp_path: Path, update: bool) -> None:
+    check_page("reference/cel.md", tmp_path, update)
 
 
 def test_a_cel_file_is_evaluated(tmp_path: Path) -> None:

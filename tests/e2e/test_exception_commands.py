@@ -1,7 +1,6 @@
 """`chartkit exceptions list` and `check`, and exceptions from findings."""
 
 import json
-import re
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -10,14 +9,13 @@ import yaml
 
 from tests.data import beside
 from tests.e2e.command import Done, chartkit
-from tests.e2e.transcript import DOCS, check_page
+from tests.e2e.transcript import check_page, write_shown
 from tests.unit.network.cluster.server import PagedServer, labelled, namespace, pod
 from tests.unit.render.test_pipeline import PROFILE
 
 _TEXTS = beside(__file__)
 
 _SOON = datetime.now(UTC).date() + timedelta(days=20)
-_PAGE = "how-to/exceptions.md"
 POD = _TEXTS["pod"]
 EXCEPTION = _TEXTS["exception"]
 IN_CEL = _TEXTS["in-cel"]
@@ -143,13 +141,10 @@ def test_exceptions_from_findings_let_the_objects_off(folder: Path) -> None:
 
 
 @pytest.mark.slow
-def test_page_about_exceptions_is_true(folder: Path, request: pytest.FixtureRequest) -> None:
-    text = (DOCS / _PAGE).read_text("utf-8")
-    files = re.findall(r"Write `([\w.]+)`:\n\n```yaml\n(.*?)```", text, re.DOTALL)
-    assert [name for name, _ in files] == ["small.yaml", "web.yaml", "wide.yaml"]
-    for name, content in files:
-        (folder / name).write_text(content)
-    check_page(_PAGE, folder, request.config.getoption("--update-golden"))
+def test_page_about_exceptions_is_true(folder: Path, update: bool) -> None:
+    page = "how-to/exceptions.md"
+    assert write_shown(page, folder) == ["small.yaml", "web.yaml", "wide.yaml"]
+    check_page(page, folder, update)
 
 
 LABEL_EXCEPTION = _TEXTS["label-exception"]

@@ -1,10 +1,7 @@
 import subprocess
 from pathlib import Path
 
-import pytest
-
 from tests.e2e.command import PROGRAM, chartkit
-from tests.e2e.transcript import check_page
 
 
 def test_error_message_is_explained(tmp_path: Path) -> None:
@@ -29,8 +26,3 @@ def test_unknown_error_message_names_the_page(tmp_path: Path) -> None:
     done = chartkit(tmp_path, "explain", "all is well, really")
     assert (done.code, done.out) == (2, "")
     assert "docs/troubleshooting.md" in done.err
-
-
-@pytest.mark.slow
-def test_page_is_true(tmp_path: Path, request: pytest.FixtureRequest) -> None:
-    check_page("troubleshooting.md", tmp_path, request.config.getoption("--update-golden"))

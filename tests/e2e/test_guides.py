@@ -7,6 +7,8 @@ import pytest
 from tests.data import beside
 from tests.e2e.command import chartkit
 
+pytestmark = pytest.mark.slow
+
 _TEXTS = beside(__file__)
 POD = _TEXTS["pod"]
 ADD_TEAM = _TEXTS["add-team"]
@@ -27,14 +29,12 @@ def preview(folder: Path, policy: str, text: str) -> str:
     return done.out
 
 
-@pytest.mark.slow
 def test_a_label_is_added_where_it_is_missing(tmp_path: Path) -> None:
     assert "+    team: platform" in preview(tmp_path, ADD_TEAM, POD)
     labelled = POD.replace("{app: cart}", "{app: cart, team: shop}")
     assert "platform" not in preview(tmp_path, ADD_TEAM, labelled)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("allowed", "status"), [("false", "pass"), ("true", "fail")])
 def test_privilege_escalation(tmp_path: Path, allowed: str, status: str) -> None:
     context = f"securityContext: {{allowPrivilegeEscalation: {allowed}}}"
@@ -45,7 +45,6 @@ def test_privilege_escalation(tmp_path: Path, allowed: str, status: str) -> None
     assert done.code == (1 if status == "fail" else 0)
 
 
-@pytest.mark.slow
 def test_a_sidecar_goes_to_who_asks_for_it(tmp_path: Path) -> None:
     wanted = preview(tmp_path, SIDECAR, DEPLOYMENT.replace("WANTED", "yes please"))
     assert "image: reg.example.com/log-agent:2" in wanted
@@ -53,7 +52,6 @@ def test_a_sidecar_goes_to_who_asks_for_it(tmp_path: Path) -> None:
     assert "log-agent" not in preview(tmp_path, SIDECAR, DEPLOYMENT.replace("WANTED", "no"))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("labels", "seconds"), [("", 30), (", sleepSeconds: '5'", 5)])
 def test_a_pod_gets_time_to_stop(tmp_path: Path, labels: str, seconds: int) -> None:
     pod = POD.replace("{app: cart}", f"{{app: cart{labels}}}")
@@ -62,7 +60,6 @@ def test_a_pod_gets_time_to_stop(tmp_path: Path, labels: str, seconds: int) -> N
     assert f"sleep {seconds}" in shown
 
 
-@pytest.mark.slow
 def test_the_same_policy_escaped_for_helm(tmp_path: Path) -> None:
     chart = tmp_path / "policies"
     (chart / "templates").mkdir(parents=True)
@@ -76,7 +73,6 @@ def test_the_same_policy_escaped_for_helm(tmp_path: Path) -> None:
     assert "+  terminationGracePeriodSeconds: 45" in done.out
 
 
-@pytest.mark.slow
 def test_sum_of_two_numbers_is_an_error_that_names_it(tmp_path: Path) -> None:
     wrong = GRACE.replace("add(", "sum(").replace("OPEN", "{{").replace("CLOSE", "}}")
     (tmp_path / "policy.yaml").write_text(wrong)

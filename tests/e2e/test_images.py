@@ -76,9 +76,7 @@ def _with_key(policy: str) -> str:
         "reference/images.md",
     ],
 )
-def test_images_pages(
-    page: str, tmp_path: Path, registry: Registry, request: pytest.FixtureRequest
-) -> None:
+def test_images_pages(page: str, tmp_path: Path, registry: Registry, update: bool) -> None:
     for policy in _POLICIES.findall((DOCS / page).read_text("utf-8")):
         name = yaml.safe_load(policy)["metadata"]["name"]
         (tmp_path / f"{name}.yaml").write_text(_with_key(policy))
@@ -101,7 +99,7 @@ def test_images_pages(
     check_page(
         page,
         tmp_path,
-        request.config.getoption("--update-golden"),
+        update,
         environment,
         lambda text: _DIGEST.sub(r"sha256:\1…", text),
     )

@@ -18,6 +18,8 @@ from tests.e2e.transcript import check_page
 from tests.loopback import LONGEST
 from tests.small_charts import POLICY_NAMES, write_project
 
+pytestmark = pytest.mark.slow
+
 HOOKS = ("ValidatingWebhookConfiguration", "MutatingWebhookConfiguration")
 
 
@@ -79,9 +81,8 @@ def cluster(server: ApiServer, tmp_path: Path) -> Cluster:
     return Cluster(server, write_project(tmp_path / "small"), file)
 
 
-@pytest.mark.slow
 def test_install_page_is_true(
-    project: Path, server: ApiServer, tmp_path: Path, request: pytest.FixtureRequest
+    project: Path, server: ApiServer, tmp_path: Path, update: bool
 ) -> None:
     file = tmp_path / "kubeconfig"
     file.write_text(server.kubeconfig.replace('"stub"', '"prd-eu"'))
@@ -89,14 +90,13 @@ def test_install_page_is_true(
     check_page(
         "how-to/install.md",
         project,
-        request.config.getoption("--update-golden"),
+        update,
         {"KUBECONFIG": str(file)},
         lambda text: re.sub(r"127\.0\.0\.1:\d+", "127.0.0.1:6443", text),
     )
     assert not any(server.of_kind(kind) for kind in (*HOOKS, "Deployment"))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("method", "part"),
     [
@@ -116,7 +116,6 @@ def test_killed_midway_the_next_call_repairs(cluster: Cluster, method: str, part
     assert statuses <= {"deployed", "superseded"}
 
 
-@pytest.mark.slow
 def test_uninstall_killed_midway(cluster: Cluster) -> None:
     assert cluster.run("install", "prd", "--allow-drift", "--yes").code == 0
     uninstall = ("uninstall", "prd", "--yes")
@@ -127,7 +126,6 @@ def test_uninstall_killed_midway(cluster: Cluster) -> None:
     assert cluster.server.of_kind("CustomResourceDefinition")
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("sent", "code", "said"),
     [(signal.SIGINT, 130, "interrupted"), (signal.SIGTERM, 143, "terminated")],
@@ -145,7 +143,6 @@ def test_interrupted_it_says_what_stands(
     assert on == "go on with: chartkit install prd --allow-drift --yes"
 
 
-@pytest.mark.slow
 def test_through_the_program(cluster: Cluster) -> None:
     program = shutil.which("helm")
     if program is None:

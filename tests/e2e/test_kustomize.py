@@ -9,6 +9,8 @@ from chartkit.documents.reader import read_file, read_text, resources
 from chartkit.model import Body, Resource
 from tests.e2e.command import chartkit
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def written(rendered: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -36,7 +38,6 @@ def by_identity(found: list[Resource]) -> dict[tuple[str, str, str], Body]:
     return bodies
 
 
-@pytest.mark.slow
 def test_the_overlays_are_the_manifests(written: Path) -> None:
     for environment in ("dev", "qa", "prd"):
         policies = built(written / "kustomize/kyverno-policies/overlays" / environment)
@@ -51,7 +52,6 @@ def test_the_overlays_are_the_manifests(written: Path) -> None:
         assert "managed-by: Helm" not in json.dumps(list(engine.values()))
 
 
-@pytest.mark.slow
 def test_kustomize_builds_them(written: Path) -> None:
     program = shutil.which("kustomize") or shutil.which("kustomize", path=go_programs())
     if program is None:
@@ -72,7 +72,6 @@ def go_programs() -> str | None:
     return str(Path(done.stdout.strip()) / "bin")
 
 
-@pytest.mark.slow
 def test_a_gone_environment_and_drift(written: Path, tmp_path: Path) -> None:
     project = Path(shutil.copytree(written, tmp_path / "project"))
     gone = project / "chartkit.yaml"
@@ -94,7 +93,6 @@ def _deploys(file: Path) -> bool:
     return "\nkind: Deployment\n" in file.read_text("utf-8")
 
 
-@pytest.mark.slow
 def test_one_environment_has_no_base(written: Path) -> None:
     done = chartkit(written, "render", "prd", "--kustomize")
     assert done.code == 2

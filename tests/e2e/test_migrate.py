@@ -26,9 +26,8 @@ def _folder(folder: Path) -> Path:
 
 
 @pytest.mark.slow
-def test_migrate_policies_page_is_true(tmp_path: Path, request: pytest.FixtureRequest) -> None:
-    page = "how-to/migrate-policies.md"
-    check_page(page, _folder(tmp_path), request.config.getoption("--update-golden"))
+def test_migrate_policies_page_is_true(tmp_path: Path, update: bool) -> None:
+    check_page("how-to/migrate-policies.md", _folder(tmp_path), update)
 
 
 @pytest.mark.slow

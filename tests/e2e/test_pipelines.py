@@ -20,6 +20,8 @@ from chartkit.documents.yaml_dump import dump_yaml
 from chartkit.model import Body
 from tests.e2e.command import chartkit
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[2]
 HOOKS: list[Body] = parse_yaml((ROOT / ".pre-commit-hooks.yaml").read_text("utf-8"))
 PRIVILEGED = """\
@@ -32,7 +34,6 @@ spec:
 """
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("hook", HOOKS, ids=[each["id"] for each in HOOKS])
 def test_a_hook_runs_a_command_that_is_there(hook: Body) -> None:
     program, *words = hook["entry"].split()
@@ -48,13 +49,11 @@ def test_a_hook_runs_a_command_that_is_there(hook: Body) -> None:
     assert given <= options
 
 
-@pytest.mark.slow
 def test_the_page_names_every_hook() -> None:
     page = (ROOT / "docs" / "how-to" / "pipelines.md").read_text("utf-8")
     assert all(f"| `{each['id']}` |" in page for each in HOOKS)
 
 
-@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("bash") is None, reason="bash is not here")
 @pytest.mark.parametrize("arguments", ["scan pod.yaml -p pss-baseline", "scan\npod.yaml -p $(id)"])
 def test_the_action_keeps_the_exit_code_and_reads_no_shell(tmp_path: Path, arguments: str) -> None:
@@ -69,7 +68,6 @@ def test_the_action_keeps_the_exit_code_and_reads_no_shell(tmp_path: Path, argum
     assert (tmp_path / "output").read_text() == f"exit-code={done.returncode}\n"
 
 
-@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("bash") is None, reason="bash is not here")
 @pytest.mark.parametrize(
     ("arguments", "annotation"),
@@ -171,7 +169,6 @@ def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", ANNOTATED)
 def test_every_command_writes_every_format(checkout: Path, tmp_path: Path, name: str) -> None:
     outputs = [each for kind in FORMATS for each in ("-o", f"{kind}={tmp_path / kind}")]
@@ -189,7 +186,6 @@ def test_every_command_writes_every_format(checkout: Path, tmp_path: Path, name:
     assert all(map(json.loads, found["ndjson"].splitlines()))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_completion_prints_the_script_of_a_shell(
     shell: str, capsys: pytest.CaptureFixture[str]
@@ -234,7 +230,6 @@ def scripts() -> dict[str, list[str]]:
     }
 
 
-@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("bash") is None, reason="bash is not here")
 @pytest.mark.parametrize("recipe", ["GitLab's component", "GitLab", "Azure", "Docker"])
 def test_recipes_do_what_they_are_shown_for(tmp_path: Path, recipe: str) -> None:
@@ -270,7 +265,6 @@ def test_recipes_do_what_they_are_shown_for(tmp_path: Path, recipe: str) -> None
         assert "##vso[task.logissue type=error;sourcepath=manifests/pod.yaml" in done.stdout
 
 
-@pytest.mark.slow
 def test_the_image_runs_chartkit_without_root() -> None:
     """The stages of the Dockerfile copy what is there, and the last one runs as nobody."""
     text = (ROOT / "Dockerfile").read_text("utf-8").replace("\\\n", " ")

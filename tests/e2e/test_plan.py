@@ -13,13 +13,13 @@ _POD = "apiVersion: v1\nkind: Pod\nmetadata: {name: NAME, namespace: shop, label
 
 
 @pytest.mark.slow
-def test_plan_page_is_true(tmp_path: Path, request: pytest.FixtureRequest) -> None:
+def test_plan_page_is_true(tmp_path: Path, update: bool) -> None:
     (tmp_path / "gitops").mkdir()
     (tmp_path / "gitops" / "guardrails.yaml").write_text(_POLICIES)
     pods = [("web", "team"), ("api", "app"), ("job-1", "app")]
     texts = [_POD.replace("NAME", name).replace("LABEL", label) for name, label in pods]
     (tmp_path / "gitops" / "pods.yaml").write_text("---\n".join(texts))
-    check_page("how-to/upgrade.md", tmp_path, request.config.getoption("--update-golden"))
+    check_page("how-to/upgrade.md", tmp_path, update)
 
 
 def test_plan_refuses_wrong_input(tmp_path: Path) -> None:

@@ -291,9 +291,8 @@ def test_an_announced_kyverno(tmp_path: Path, known: Announcement) -> None:
 
 
 @pytest.mark.slow
-def test_check_compat_page_is_true(tmp_path: Path, request: pytest.FixtureRequest) -> None:
-    page = "reference/check-compat.md"
-    check_page(page, tmp_path, request.config.getoption("--update-golden"))
+def test_check_compat_page_is_true(tmp_path: Path, update: bool) -> None:
+    check_page("reference/check-compat.md", tmp_path, update)
 
 
 REPORTER = """\
@@ -317,12 +316,6 @@ def rendered(folder: Path, *arguments: str) -> RenderResult:
 def passed(done: RenderResult) -> None:
     assert [row for row in done.rows if row.outcome in (Outcome.FAIL, Outcome.WARNING)] == []
     assert done.written
-
-
-@pytest.mark.slow
-def test_monitoring_page_is_true(tmp_path: Path, request: pytest.FixtureRequest) -> None:
-    """Node ports."""
-    check_page("how-to/monitoring.md", tmp_path, request.config.getoption("--update-golden"))
 
 
 @pytest.mark.slow
@@ -397,9 +390,7 @@ def charts() -> Iterator[Server]:
 
 
 @pytest.mark.slow
-def test_vendor_chart_page_is_true(
-    vendoring: Path, charts: Server, request: pytest.FixtureRequest
-) -> None:
+def test_vendor_chart_page_is_true(vendoring: Path, charts: Server, update: bool) -> None:
     letters: dict[str, str] = {}
 
     def letter(found: re.Match[str]) -> str:
@@ -410,7 +401,6 @@ def test_vendor_chart_page_is_true(
         told = text.replace(charts.url, "https://charts.example.com")
         return re.sub(r"\b[0-9a-f]{64}\b", letter, told)
 
-    update = request.config.getoption("--update-golden")
     check_page("how-to/vendor-chart.md", vendoring, update, {"CHARTS": charts.url}, scrub)
 
 

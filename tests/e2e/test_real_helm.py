@@ -15,6 +15,8 @@ from chartkit.project.project import read_project
 from tests.e2e.command import chartkit, snapshot
 from tests.shared import ROOT
 
+pytestmark = pytest.mark.slow
+
 CHARTS = ("kyverno", "kyverno-policies")
 ENVIRONMENTS = ("dev", "qa", "prd")
 PROJECTS = ("rendered", "root")
@@ -42,7 +44,6 @@ def identity(resource: Resource) -> tuple[str, str, str, str]:
     return resource.api_version, resource.kind, resource.namespace, resource.name
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("chart", CHARTS)
 @pytest.mark.parametrize("environment", ENVIRONMENTS)
 def test_lint_and_template(helm_program: str, project: Path, chart: str, environment: str) -> None:
@@ -60,7 +61,6 @@ def test_lint_and_template(helm_program: str, project: Path, chart: str, environ
     assert theirs == ours
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("chart", CHARTS)
 @pytest.mark.parametrize("environment", ENVIRONMENTS)
 def test_a_dry_run_shows_notes(project: Path, chart: str, environment: str) -> None:
@@ -78,7 +78,6 @@ def test_a_dry_run_shows_notes(project: Path, chart: str, environment: str) -> N
         assert "Kyverno" in done.notes
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("chart", CHARTS)
 @pytest.mark.parametrize("version", [OLDER, NEWER, f"{NEWER}-eks-ad4801"])
 def test_a_cluster_outside_the_range_is_refused(
@@ -96,7 +95,6 @@ def test_a_cluster_outside_the_range_is_refused(
     assert ("is not supported by" in done.stderr) is (version != OLDER)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("chart", CHARTS)
 @pytest.mark.parametrize("version", [[], ["--kube-version", NEWER]])
 def test_offline_a_chart_renders_for_any_newer_version(
@@ -112,7 +110,6 @@ def test_offline_a_chart_renders_for_any_newer_version(
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("chart", CHARTS)
 def test_an_unknown_key_fails_in_helm_itself(helm_program: str, project: Path, chart: str) -> None:
     arguments = ["--set", "reportController.x=1", "--kube-version", "v1.34.0"]
@@ -126,7 +123,6 @@ def test_an_unknown_key_fails_in_helm_itself(helm_program: str, project: Path, c
     assert "additional properties 'reportController' not allowed" in done.stderr
 
 
-@pytest.mark.slow
 def test_the_program_stands_in_for_the_library(
     helm_program: str, rendered: Path, tmp_path: Path
 ) -> None:

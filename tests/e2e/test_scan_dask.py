@@ -13,6 +13,8 @@ import pytest
 from tests.data import beside
 from tests.e2e.command import PROGRAM, chartkit
 
+pytestmark = pytest.mark.slow
+
 _TEXTS = beside(__file__)
 POLICY = _TEXTS["policy"]
 EXCEPTION = _TEXTS["exception"]
@@ -47,7 +49,6 @@ def _address(cluster: Any) -> str:
     return str(cluster.scheduler_address).replace("tcp://", "dask://")
 
 
-@pytest.mark.slow
 @pytest.mark.filterwarnings("default")
 @pytest.mark.parametrize(
     "options",
@@ -69,7 +70,6 @@ def test_workers_find_what_one_process_finds(
     assert here.code == 1
 
 
-@pytest.mark.slow
 @pytest.mark.filterwarnings("default")
 def test_killed_worker_of_dask_loses_and_doubles_nothing(scheduler: Any, folder: Path) -> None:
     here = chartkit(folder, *_OPTIONS, "-o", "ndjson", "--jobs", "1")
@@ -82,7 +82,6 @@ def test_killed_worker_of_dask_loses_and_doubles_nothing(scheduler: Any, folder:
     assert (process.returncode, out) == (here.code, here.out), err
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -99,7 +98,6 @@ def test_executor_that_cannot_be_used(folder: Path, options: tuple[str, ...], me
     assert message in done.line
 
 
-@pytest.mark.slow
 def test_executor_needs_dask_and_a_scheduler(folder: Path) -> None:
     done = chartkit(folder, *_OPTIONS, "--executor", "dask://127.0.0.1:9")
     assert done.code == 2

@@ -23,6 +23,8 @@ from tests.api_server import Api, ApiServer
 from tests.e2e.transcript import check_page
 from tests.loopback import at_length
 
+pytestmark = pytest.mark.slow
+
 pytest.importorskip("granian")
 
 GOOD = changed(POD, labels={"team": "a"})
@@ -38,7 +40,6 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AdmissionServer
         yield running
 
 
-@pytest.mark.slow
 def test_it_denies_and_allows(server: AdmissionServer) -> None:
     denied = server.send("/validate?timeout=10s", review())
     assert denied.status == 200
@@ -48,14 +49,12 @@ def test_it_denies_and_allows(server: AdmissionServer) -> None:
     assert server.send("/validate?timeout=10s", review(GOOD)).review["allowed"] is True
 
 
-@pytest.mark.slow
 def test_it_mutates(server: AdmissionServer) -> None:
     response = server.send("/mutate", review()).review
     patch = json.loads(base64.b64decode(response["patch"]))
     assert patch == [{"op": "add", "path": "/metadata/labels", "value": {"managed": "yes"}}]
 
 
-@pytest.mark.slow
 def test_a_connection_takes_many_reviews(server: AdmissionServer) -> None:
     with closing(server.client()) as client:
         for number in range(50):
@@ -63,7 +62,6 @@ def test_a_connection_takes_many_reviews(server: AdmissionServer) -> None:
             assert found.review == {"uid": f"u{number}", "allowed": True}
 
 
-@pytest.mark.slow
 def test_many_clients_at_once_get_their_own_answers(server: AdmissionServer) -> None:
     wrong: list[object] = []
 
@@ -84,7 +82,6 @@ def test_many_clients_at_once_get_their_own_answers(server: AdmissionServer) -> 
     assert wrong == []
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("path", "method", "media", "content", "status"),
     [
@@ -109,7 +106,6 @@ def test_other_requests_get_a_status(
     assert found.status == status
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("media", ["application/json"])
 def test_a_body_of_ten_megabytes_is_refused(server: AdmissionServer, media: str) -> None:
     large = changed(POD, annotations={"text": "x" * 10_000_000})
@@ -117,7 +113,6 @@ def test_a_body_of_ten_megabytes_is_refused(server: AdmissionServer, media: str)
     assert server.send("/validate", review()).status == 200
 
 
-@pytest.mark.slow
 def test_a_chunked_body_is_bounded_too(server: AdmissionServer) -> None:
     with closing(server.connect()) as client:
         head = b"POST /validate HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
@@ -131,13 +126,11 @@ def test_a_chunked_body_is_bounded_too(server: AdmissionServer) -> None:
         assert b" 413 " in client.recv(200)
 
 
-@pytest.mark.slow
 def test_a_body_of_six_megabytes_is_judged(server: AdmissionServer) -> None:
     large = changed(POD, annotations={"text": "x" * 6_000_000})
     assert server.send("/validate", review(large)).review["allowed"] is False
 
 
-@pytest.mark.slow
 def test_a_slow_client_is_given_up(server: AdmissionServer) -> None:
     with closing(server.connect()) as client:
         head = b"POST /validate HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
@@ -145,14 +138,12 @@ def test_a_slow_client_is_given_up(server: AdmissionServer) -> None:
         assert b" 408 " in client.recv(200)
 
 
-@pytest.mark.slow
 def test_a_client_that_sends_nothing_is_given_up(server: AdmissionServer) -> None:
     with closing(server.connect()) as silent, contextlib.suppress(ConnectionResetError):
         assert silent.recv(1) == b""
     assert at_length(lambda: bool(server.logged("connections that sent no request were closed")))
 
 
-@pytest.mark.slow
 def test_it_says_what_it_does(server: AdmissionServer) -> None:
     server.send("/validate", review(name="noted"))
     assert at_length(lambda: any(each["name"] == "noted" for each in server.logged("denied")))
@@ -162,7 +153,6 @@ def test_it_says_what_it_does(server: AdmissionServer) -> None:
     assert "require-team" in line["reason"]
 
 
-@pytest.mark.slow
 def test_metrics_have_kyvernos_names(server: AdmissionServer) -> None:
     server.send("/validate", review())
     text = server.send("/metrics", method="GET").body
@@ -185,13 +175,11 @@ def test_metrics_have_kyvernos_names(server: AdmissionServer) -> None:
     assert "kyverno_validating_policy_results_total{" in text
 
 
-@pytest.mark.slow
 def test_health_is_told(server: AdmissionServer) -> None:
     for path in ("/livez", "/readyz", "/health/liveness", "/health/readiness"):
         assert server.send(path, method="GET").status == 200
 
 
-@pytest.mark.slow
 def test_audit_results_are_reports(server: AdmissionServer) -> None:
     body = changed(GOOD, name="reported", uid="11111111-2222-4333-8444-555555555555")
     audited = {**body, "metadata": {**body["metadata"], "labels": {"team": ""}}}
@@ -204,7 +192,6 @@ def test_audit_results_are_reports(server: AdmissionServer) -> None:
     assert at_length(lambda: not file.exists())
 
 
-@pytest.mark.slow
 def test_dry_runs_have_no_report(server: AdmissionServer) -> None:
     body = changed(GOOD, name="dry", uid="99999999-2222-4333-8444-555555555555")
     assert server.send("/validate", review(body, dryRun=True)).review["allowed"]
@@ -215,7 +202,6 @@ def test_dry_runs_have_no_report(server: AdmissionServer) -> None:
     assert not (folder / "99999999-2222-4333-8444-555555555555.yaml").exists()
 
 
-@pytest.mark.slow
 def test_files_are_read_again_under_load(tmp_path: Path) -> None:
     policies = tmp_path / "policies"
     policies.mkdir()
@@ -250,7 +236,6 @@ def test_files_are_read_again_under_load(tmp_path: Path) -> None:
     assert wrong == []
 
 
-@pytest.mark.slow
 def test_reviews_beyond_the_bound_are_sent_back(tmp_path: Path) -> None:
     policies = tmp_path / "team.yaml"
     policies.write_text(TEAM)
@@ -268,7 +253,6 @@ def test_reviews_beyond_the_bound_are_sent_back(tmp_path: Path) -> None:
         assert server.send("/validate", content).status == 200
 
 
-@pytest.mark.slow
 def test_reviews_in_flight_end_before_the_server(tmp_path: Path) -> None:
     policies = tmp_path / "team.yaml"
     policies.write_text(TEAM)
@@ -287,7 +271,6 @@ def test_reviews_in_flight_end_before_the_server(tmp_path: Path) -> None:
     assert server.logged("ended")
 
 
-@pytest.mark.slow
 def test_an_interrupt_ends_it_at_once(tmp_path: Path) -> None:
     policies = tmp_path / "team.yaml"
     policies.write_text(TEAM)
@@ -300,7 +283,6 @@ def test_an_interrupt_ends_it_at_once(tmp_path: Path) -> None:
     assert server.logged("ended")
 
 
-@pytest.mark.slow
 def test_a_worker_that_is_killed_is_replaced(tmp_path: Path) -> None:
     policies = tmp_path / "team.yaml"
     policies.write_text(TEAM)
@@ -323,10 +305,9 @@ def test_a_worker_that_is_killed_is_replaced(tmp_path: Path) -> None:
         assert at_length(lambda: others(2))
 
 
-@pytest.mark.slow
-def test_the_page_shows_what_is_printed(tmp_path: Path, pytestconfig: pytest.Config) -> None:
+def test_the_page_shows_what_is_printed(tmp_path: Path, update: bool) -> None:
     (tmp_path / "team.yaml").write_text(TEAM)
-    check_page("serve.md", tmp_path, pytestconfig.getoption("--update-golden"))
+    check_page("serve.md", tmp_path, update)
 
 
 pytest.importorskip("granian")
@@ -360,7 +341,6 @@ def _environment(api: ApiServer, folder: Path) -> dict[str, str]:
     return {"KUBECONFIG": str(file)}
 
 
-@pytest.mark.slow
 def test_webhooks_are_there_as_long_as_the_server(api: ApiServer, tmp_path: Path) -> None:
     policies = tmp_path / "policies"
     policies.mkdir()
@@ -386,7 +366,6 @@ def test_webhooks_are_there_as_long_as_the_server(api: ApiServer, tmp_path: Path
     assert server.logged("webhooks deleted")
 
 
-@pytest.mark.slow
 def test_a_cluster_that_refuses_webhooks_ends_the_server(api: ApiServer, tmp_path: Path) -> None:
     (tmp_path / "team.yaml").write_text(TEAM)
     environment = _environment(api, tmp_path)
@@ -403,7 +382,6 @@ def test_a_cluster_that_refuses_webhooks_ends_the_server(api: ApiServer, tmp_pat
     assert "does not know you (401)" in server.lines[-1]["message"]
 
 
-@pytest.mark.slow
 def test_reports_go_to_the_cluster(api: ApiServer, tmp_path: Path) -> None:
     (tmp_path / "audit.yaml").write_text(AUDITED)
     with admission_server(
@@ -420,7 +398,6 @@ def test_reports_go_to_the_cluster(api: ApiServer, tmp_path: Path) -> None:
     assert report["metadata"]["ownerReferences"][0]["name"] == "web"
 
 
-@pytest.mark.slow
 def test_policies_come_from_the_cluster_and_are_watched(api: ApiServer, tmp_path: Path) -> None:
     api.put(f"{_POLICIES}/require-team", _body(TEAM))
     with admission_server(

@@ -16,9 +16,9 @@ VALUES = _TEXTS["values"]
 
 
 @pytest.mark.slow
-def test_values_lint_page_is_true(tmp_path: Path, request: pytest.FixtureRequest) -> None:
+def test_values_lint_page_is_true(tmp_path: Path, update: bool) -> None:
     (tmp_path / "values.yaml").write_text(VALUES, "utf-8")
-    check_page("reference/lint.md", tmp_path, request.config.getoption("--update-golden"))
+    check_page("reference/lint.md", tmp_path, update)
 
 
 @pytest.mark.slow

@@ -18,12 +18,12 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_values_migrate_page_is_true(tmp_path: Path, request: pytest.FixtureRequest) -> None:
+def test_values_migrate_page_is_true(tmp_path: Path, update: bool) -> None:
     (old,) = re.findall(
         r"```yaml\n(.*?)```", (DOCS / "reference/migrate.md").read_text("utf-8"), re.DOTALL
     )
     (tmp_path / "old.yaml").write_text(old)
-    check_page("reference/migrate.md", tmp_path, request.config.getoption("--update-golden"))
+    check_page("reference/migrate.md", tmp_path, update)
 
 
 def test_values_migrate_output(folder: Path) -> None:

@@ -15,10 +15,19 @@ from types import MappingProxyType
 from typing import Final
 
 from tests.e2e.command import PROGRAM
+from tests.files import write_files
 
 DOCS: Final = Path(__file__).parents[2] / "docs"
 
+_FILE: Final = re.compile(r"`([\w./-]+\.yaml)`[^`\n]*:\n\n```yaml\n(.*?)```", re.DOTALL)
 _BLOCK: Final = re.compile(r"(?<=^```console\n)(.*?)(?=^```$)", re.MULTILINE | re.DOTALL)
+
+
+def write_shown(name: str, folder: Path) -> list[str]:
+    """Writes the YAML files that a page shows, whose names it returns."""
+    files = dict(_FILE.findall((DOCS / name).read_text("utf-8")))
+    write_files(folder, files)
+    return list(files)
 
 
 def check_page(

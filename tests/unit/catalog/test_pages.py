@@ -1,4 +1,4 @@
-"""Pages of policies: what stands in them, and the folder that they stand in."""
+"""Pages of policies: what stands in them, as text that becomes no markup, and their folder."""
 
 import re
 from dataclasses import replace
@@ -8,9 +8,11 @@ import pytest
 
 from chartkit.bundled import library_dir
 from chartkit.catalog.entries import BUILT_IN
+from chartkit.catalog.markdown import block, cell_code, code, link, prose
 from chartkit.catalog.pages import INDEX, MARK, differences, documented, pages, publish
 from chartkit.errors import InputError
-from tests.data import beside
+from chartkit.safe_text import markdown_rows
+from tests.data import beside, from_table
 from tests.unit.catalog.library_files import write_lock, write_plain
 from tests.unit.project.project_files import write_policy
 
@@ -240,3 +242,37 @@ def test_a_page_says_what_the_form_in_cel_leaves_out() -> None:
     text = "ValidatingPolicy: ReplicationControllers, of which only the Pods count"
     assert text in found["eks-best-practices/disallow-latest-tag.md"]
     assert "Left out" not in found["eks-best-practices/disallow-bare-pods.md"]
+
+
+@from_table("text", "shown")
+def test_markdown_prose(text: str, shown: str) -> None:
+    assert prose(text) == shown
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("a*b", "`a*b`"),
+        ("a`b", "``a`b``"),
+        ("`a``", "``` `a`` ```"),
+        ("", ""),
+        ("a\nb", "`a b`"),
+    ],
+)
+def test_markdown_code(text: str, shown: str) -> None:
+    assert code(text) == shown
+
+
+def test_code_in_a_cell_keeps_the_table() -> None:
+    assert markdown_rows(["A"], [[cell_code("a|b")]]) == "| A |\n| --- |\n| `a\\|b` |\n"
+
+
+def test_a_block_is_longer_than_what_stands_in_it() -> None:
+    assert block("x: 1\n", "yaml") == "```yaml\nx: 1\n```\n"
+    assert block("a ```` b") == "`````\na ```` b\n`````\n"
+
+
+def test_a_link_ends_where_it_ends() -> None:
+    assert link("a", "https://x.test/a_(b) c|d#e?f=%20") == (
+        "[a](https://x.test/a_%28b%29%20c%7Cd#e?f=%20)"
+    )

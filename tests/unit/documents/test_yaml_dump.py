@@ -1,4 +1,4 @@
-"""chartkit.documents.yaml_dump: what is written is read back as it was."""
+"""YAML that is written is read back as it was, and differences are shown in its order."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chartkit.documents.reader import parse_yaml
-from chartkit.documents.yaml_dump import dump_documents, dump_text, dump_yaml
+from chartkit.documents.yaml_dump import dump_documents, dump_text, dump_yaml, in_order, yaml_diff
 
 TEXTS = ["y", "No", "08", "1e3", "0o17", "1_000", "<<", "~", "", "2020-01-01", "a: b", "# x", "-"]
 JSON = st.recursive(
@@ -52,3 +52,33 @@ def test_keys_keep_their_order_and_shared_values_are_written_out() -> None:
     assert (
         dump_documents([{"p": shared, "b": shared}]) == "p:\n  z: 1\n  a: 2\nb:\n  z: 1\n  a: 2\n"
     )
+
+
+def test_the_order_of_keys_is_no_difference() -> None:
+    assert (
+        yaml_diff({"a": 1, "b": {"c": 1, "d": 2}}, {"b": {"d": 2, "c": 1}, "a": 1}, "x", "y") == []
+    )
+
+
+def test_lists_are_compared_by_name() -> None:
+    before = {"l": [{"name": "one", "x": 1, "z": 2}]}
+    after = {"l": [{"name": "new"}, {"z": 2, "x": 1, "name": "one"}]}
+    assert yaml_diff(before, after, "x", "y")[3:] == [
+        " l:",
+        "+- name: new",
+        " - name: one",
+        "   x: 1",
+        "   z: 2",
+    ]
+
+
+def test_new_keys_come_last_and_nothing_is_lost() -> None:
+    value = {"z": [1, {"k": 1}], "a": None, "m": {"q": 1}}
+    ordered = in_order(value, {"m": 1, "a": {"x": 1}})
+    assert list(ordered) == ["m", "a", "z"]
+    assert ordered == value
+
+
+def test_values_of_other_kinds_stay() -> None:
+    assert in_order([1, 2, 3], {"a": 1}) == [1, 2, 3]
+    assert in_order([[{"b": 1, "a": 1}]], [[{"a": 1, "b": 1}], 2, 3]) == [[{"a": 1, "b": 1}]]

@@ -1,3 +1,5 @@
+"""Versions of Kyverno and Kubernetes, and which go together."""
+
 from datetime import date
 from itertools import pairwise
 from pathlib import Path
@@ -15,7 +17,7 @@ from chartkit.kyverno.matrix import (
     kube_version_range,
 )
 from chartkit.kyverno.versions import Version, parse_version
-from chartkit.model import Severity
+from chartkit.model import Location, Severity
 from chartkit.render.compatibility import environment
 from tests.data import from_table
 from tests.unit.project.project_files import write_project
@@ -138,3 +140,22 @@ def test_the_version_of_a_chart_is_told_from_kyverno_s(chart: str, installed: st
     minor = chart.rpartition(".")[0] if chart.count(".") == 2 else chart
     wanted = f"{minor} is a version of its Helm chart, which installs Kyverno {installed}"
     assert caught.value.hint == wanted
+
+
+@from_table("text", "expected")
+def test_reads_versions_as_clusters_write_them(text: str, expected: list[int]) -> None:
+    assert parse_version(text, "Kubernetes") == Version(*expected)
+
+
+@from_table("text")
+def test_refuses_anything_else(text: object) -> None:
+    with pytest.raises(InputError) as caught:
+        parse_version(text, "Kubernetes", Location("chartkit.yaml", 4, 3))
+    assert str(caught.value).startswith("chartkit.yaml:4:3: ")
+    assert "is not a version of Kubernetes" in caught.value.message
+
+
+def test_orders_by_number_not_by_text() -> None:
+    versions = [Version(1, 10), Version(1, 9), Version(1, 19)]
+    assert [str(each) for each in sorted(versions)] == ["1.9", "1.10", "1.19"]
+    assert Version(1, 9).next_minor() == Version(1, 10)

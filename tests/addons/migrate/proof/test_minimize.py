@@ -1,9 +1,11 @@
-"""Requests made small."""
+"""Requests as documents, and made small."""
 
+from chartkit.addons.migrate.proof import case_of
 from chartkit.addons.migrate.proof.minimize import minimized
 from chartkit.addons.migrate.proof.requests.case import Case
 from chartkit.addons.migrate.proof.requests.cases import base_case
-from chartkit.model import Body
+from chartkit.engine import Operation, Request, User
+from chartkit.model import Body, Resource
 
 _POD: Body = {
     "apiVersion": "v1",
@@ -60,3 +62,26 @@ def test_the_number_of_tries_is_bounded() -> None:
 
     minimized(base_case(_POD, ""), differs, most=5)
     assert tries == 5
+
+
+_OBJECT = Resource({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "x"}})
+
+
+def test_a_request_comes_back_from_its_document() -> None:
+    user = User("jane", groups=("wheel",), roles=("x:r",), cluster_roles=("c",))
+    request = Request(
+        _OBJECT, old=_OBJECT, operation=Operation.UPDATE, user=user, namespace_labels={"a": "b"}
+    )
+    made = case_of(request).request()
+    assert made.resource.body == made.old.body == _OBJECT.body if made.old else False
+    assert (made.operation, made.user) == (Operation.UPDATE, user)
+    assert made.namespace_labels == {"a": "b"}
+
+
+def test_the_operation_of_a_test_s_values_counts() -> None:
+    request = Request(_OBJECT, variables={"policy": {"request.operation": "DELETE"}})
+    assert case_of(request).request().operation is Operation.DELETE
+
+
+def test_without_a_user_it_is_a_background_scan() -> None:
+    assert case_of(Request(_OBJECT)).is_background

@@ -6,6 +6,8 @@ from chartkit.documents.reader import read_file
 from chartkit.model import Body
 from tests.addons.operate.adopt.conftest import POLICY, VERSIONS, Team
 
+pytestmark = pytest.mark.slow
+
 _OVERRIDES = (
     '  validationFailureActionOverrides:\n    - {action: Enforce, namespaces: ["payments-*"]}\n'
 )
@@ -20,7 +22,6 @@ def _excluding(text: str, *blocks: str) -> str:
     return text.replace("      validate:", _EXCLUDE.replace("BLOCKS", ", ".join(blocks)))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("prd", "qa", "settings"),
     [
@@ -67,7 +68,6 @@ spec:
 """
 
 
-@pytest.mark.slow
 def test_values_that_a_parameter_of_a_library_takes_are_taken(team: Team) -> None:
     """The policy of the library is shown to mean the same with the values of each."""
     team.write(prd__p=_HISTORY, qa__p=_HISTORY.replace("=5", "=3"))
@@ -84,7 +84,6 @@ def test_values_that_a_parameter_of_a_library_takes_are_taken(team: Team) -> Non
     assert [*profile["spec"]["policies"]] == ["chartkit/eks-best-practices/limit-revision-history"]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "other",
     [
@@ -100,7 +99,6 @@ def test_variants_that_no_settings_make_are_left(team: Team, other: str) -> None
     assert (code, subjects) == (1, ["ClusterPolicy require-team"])
 
 
-@pytest.mark.slow
 def test_a_value_of_many_digits_is_no_parameters(team: Team) -> None:
     team.write(prd__p=_HISTORY, qa__p=_HISTORY.replace("=5", "=" + "9" * 5000))
     code, body = team.adopt("--env", "prd=prd", "--env", "qa=qa", *VERSIONS)

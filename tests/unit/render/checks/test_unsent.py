@@ -9,6 +9,8 @@ from chartkit.render.model import Outcome, RenderResult, Row
 from chartkit.render.pipeline import RenderOptions, render_project
 from tests.data import beside
 
+pytestmark = pytest.mark.slow
+
 _TEXTS = beside(__file__)
 
 POD = _TEXTS["pod"]
@@ -48,7 +50,6 @@ def _values(folder: Path, text: str) -> None:
     file.write_text(text)
 
 
-@pytest.mark.slow
 def test_what_is_not_sent_is_a_note(tmp_path: Path) -> None:
     done = _run(_project(tmp_path))
     assert not done.failed
@@ -64,7 +65,6 @@ def test_what_is_not_sent_is_a_note(tmp_path: Path) -> None:
     assert not _rows(done, "engine's pods", Outcome.NOTE)
 
 
-@pytest.mark.slow
 def test_values_that_send_it_refuse_it(tmp_path: Path) -> None:
     _project(tmp_path)
     _values(tmp_path, OPEN)
@@ -73,7 +73,6 @@ def test_values_that_send_it_refuse_it(tmp_path: Path) -> None:
     assert row.message.startswith("Pod/kube-system/pod: disallow-latest-tag: ")
 
 
-@pytest.mark.slow
 def test_the_selector_alone_keeps_it_away(tmp_path: Path) -> None:
     _project(tmp_path)
     _values(tmp_path, "\nconfig: {resourceFiltersExcludeNamespaces: [kube-system]}\n")
@@ -84,14 +83,12 @@ def test_the_selector_alone_keeps_it_away(tmp_path: Path) -> None:
     assert note.location.path == "/config/webhooks/namespaceSelector"
 
 
-@pytest.mark.slow
 def test_kubernetes_own_policies_know_no_filters(tmp_path: Path) -> None:
     done = _run(_project(tmp_path, more="policyType: ValidatingAdmissionPolicy\n"))
     (row,) = _rows(done, "workloads", Outcome.FAIL)
     assert row.message.startswith("Pod/kube-system/pod: disallow-latest-tag")
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("values", "outcome"),
     [
@@ -112,7 +109,6 @@ def test_the_pods_of_an_object_count(tmp_path: Path, values: str, outcome: Outco
         assert row.location.path.removeprefix("/config/").split("/")[0] in values
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("form", ["ClusterPolicy", "ValidatingPolicy"])
 def test_a_policy_that_can_never_act_is_a_warning(tmp_path: Path, form: str) -> None:
     more = f"policyType: {form}\n"
@@ -126,7 +122,6 @@ def test_a_policy_that_can_never_act_is_a_warning(tmp_path: Path, form: str) -> 
     assert "{require-aws-node-identity: {enabled: false}}" in (row.hint or "")
 
 
-@pytest.mark.slow
 def test_a_project_may_decide_that_it_only_reports(tmp_path: Path) -> None:
     folder = _project(tmp_path, "eks-best-practices/require-aws-node-identity")
     file = folder / "chartkit.yaml"
@@ -136,14 +131,12 @@ def test_a_project_may_decide_that_it_only_reports(tmp_path: Path) -> None:
     assert row.message.startswith("require-aws-node-identity is judged in background scans alone: ")
 
 
-@pytest.mark.slow
 def test_values_let_it_act(tmp_path: Path) -> None:
     _values(tmp_path, OPEN)
     folder = _project(tmp_path, "eks-best-practices/require-aws-node-identity")
     assert [row.outcome for row in _rows(_run(folder), "examples")] == [Outcome.PASS]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "acts"),
     [

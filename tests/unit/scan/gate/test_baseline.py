@@ -1,4 +1,4 @@
-"""Baselines: read, compared, and written anew with what people added."""
+"""Violations have an identity; baselines are read, compared, and written anew."""
 
 import random
 from datetime import date
@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from chartkit.documents.reader import read_text
 from chartkit.errors import InputError
+from chartkit.model import Location, Resource, RuleResult, RuleType, Status
 from chartkit.scan.gate.baseline import (
     Baseline,
     BaselineMatcher,
@@ -18,7 +19,13 @@ from chartkit.scan.gate.baseline import (
     parse_baseline,
     read_baseline,
 )
-from chartkit.scan.gate.violation import Violation
+from chartkit.scan.gate.violation import (
+    Violation,
+    field_path,
+    kind_and_namespace,
+    object_name,
+    violations_of,
+)
 from tests.data import from_table
 
 TODAY = date(2027, 1, 31)
@@ -202,3 +209,46 @@ def test_file_without_a_document_is_no_baseline(tmp_path: Path) -> None:
     (tmp_path / "b.yaml").write_text("")
     with pytest.raises(InputError, match="one YAML document"):
         read_baseline(tmp_path / "b.yaml")
+
+
+POD = {
+    "apiVersion": "v1",
+    "kind": "Pod",
+    "metadata": {"name": "cart", "namespace": "shop", "annotations": {"example.com/a": "b"}},
+    "spec": {
+        "containers": [{"name": "app"}, {"name": "twice"}, {"name": "twice"}, "x"],
+        "volumes": [{"name": ""}],
+    },
+}
+
+
+@from_table("pointer", "path")
+def test_items_of_lists_have_their_names(pointer: str, path: str) -> None:
+    assert field_path(POD, pointer) == path
+
+
+def test_each_field_is_a_violation() -> None:
+    result = RuleResult("p", "r", RuleType.VALIDATION, Status.FAIL, "no", fields=("/spec/a", "/b"))
+    found = list(violations_of(Resource(POD), result))
+    name = "v1/Pod/shop/cart"
+    assert found == [Violation("p", "r", name, "spec.a"), Violation("p", "r", name, "b")]
+
+
+def test_object_without_a_name_is_known_by_its_file() -> None:
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"generateName": "a-"}}
+    name = object_name(Resource(pod, Location("a/pods.yaml", 7, 1, "/items/3")))
+    assert name == "v1/Pod// in a/pods.yaml/items/3"
+    assert kind_and_namespace(name) == ("v1", "Pod", "")
+    assert object_name(Resource({"a": 1}, Location("a/b.json", 7))) == "a/b.json"
+
+
+@pytest.mark.parametrize(
+    ("name", "parts"),
+    [
+        ("apps/v1/Deployment/shop/cart", ("apps/v1", "Deployment", "shop")),
+        ("v1/Namespace//shop", ("v1", "Namespace", "")),
+        ("a/b.json", ("", "", "")),
+    ],
+)
+def test_kind_and_namespace_of_an_object(name: str, parts: tuple[str, str, str]) -> None:
+    assert kind_and_namespace(name) == parts

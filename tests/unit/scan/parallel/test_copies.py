@@ -1,16 +1,20 @@
-"""scan.parallel.streaming, Copies: what can be read only once becomes a file, within limits."""
+"""What goes from one process to another: copies of what is read once, and objects with results."""
 
 import gzip
 import io
-from collections.abc import Iterator
+import pickle
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import cast
 
 import pytest
 
+from chartkit.model import Location, Resource
 from chartkit.scan.parallel import streaming
+from chartkit.scan.parallel.judged import judged
 from chartkit.scan.parallel.partition import Slice
+from chartkit.scan.parallel.reported import Shown
 from chartkit.scan.parallel.streaming import Copies, Stream, open_stream
 from chartkit.scan.requests import InputOptions
 
@@ -83,3 +87,30 @@ def test_too_much_is_no_copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ma
         stdin.seek(0)
         made.read_stdin(stdin).close()
     assert made.stdin is None
+
+
+class _Built:
+    """Places in several files, as those of an object that kustomize builds."""
+
+    def locate(self, *path: str | int) -> Location:
+        return Location("base.yaml", 7, 3, "/".join(map(str, path)), self)
+
+    def character(self, _offset: int, *path: str | int) -> Location:
+        return self.locate(*path)
+
+    def value_of(self, *_path: str | int) -> None:
+        return None
+
+    def excerpt(self, _line: int) -> tuple[int, Sequence[str]]:
+        return 0, ()
+
+
+def test_a_changed_object_has_the_places_of_the_one_that_was_given() -> None:
+    given = Resource({"kind": "Pod"}, Location("base.yaml", 1, places=_Built()))
+    changed = Resource({"kind": "Pod", "spec": {}}, given.location)
+    sent = pickle.loads(pickle.dumps(judged(changed, (), Shown(), given)))  # noqa: S301
+    restored = sent.restored(given)
+    assert (restored.body, str(restored.location.within("/spec"))) == (
+        changed.body,
+        "base.yaml:7:3",
+    )

@@ -1,15 +1,16 @@
-"""The places that expressions look at, and what they compare them with."""
+"""The places that expressions look at, and values around the literals there."""
 
 import pytest
 
 from chartkit.addons.migrate.proof import ProofOptions, prove
 from chartkit.addons.migrate.proof.leaves.cel import cel_leaves
-from chartkit.addons.migrate.proof.leaves.leaf import Leaf
+from chartkit.addons.migrate.proof.leaves.leaf import Leaf, around, matching, of_pattern
 from chartkit.addons.migrate.proof.leaves.legacy import legacy_leaves
 from chartkit.addons.migrate.proof.leaves.paths import path_text
 from chartkit.engine.cel_policies.policy import read_cel_policy
 from chartkit.engine.cluster_policy.policy import read_policy
 from chartkit.errors import InputError
+from chartkit.model import Json
 from tests.addons.migrate.proof.policies import legacy, validating
 from tests.data import from_table
 
@@ -79,3 +80,28 @@ def test_a_proof_has_every_leaf_or_names_what_nests_too_deep(depth: int) -> None
     except InputError as error:
         message = error.message
     assert "object.a" in leaves or (depth > 150 and "nests too deep" in message)
+
+
+@from_table("literal", "expected")
+def test_values_around_a_literal(literal: Json, expected: list[Json]) -> None:
+    found = around(literal)
+    assert [one for one in expected if one not in found] == []
+
+
+@from_table("pattern", "met", "missed")
+def test_values_around_a_pattern_by_what_it_takes(
+    pattern: Json, met: list[Json], missed: list[Json]
+) -> None:
+    taken, refused = of_pattern(pattern)
+    assert [one for one in met if one not in taken] == []
+    assert [one for one in missed if one not in refused] == []
+
+
+@from_table("pattern", "sample")
+def test_texts_that_a_regular_expression_matches(pattern: str, sample: str) -> None:
+    assert sample in matching(pattern)
+
+
+def test_a_number_of_any_length_is_a_text() -> None:
+    met, missed = of_pattern("1" * 5000)
+    assert all(not isinstance(value, int) or abs(value) < 10**40 for value in [*met, *missed])

@@ -1,21 +1,31 @@
-"""The requests of a proof, as they are made."""
+"""The requests of a proof: their kinds, values and objects, which an API server stores or not."""
 
 from itertools import islice
+
+import pytest
 
 from chartkit.addons.migrate.convert import convert
 from chartkit.addons.migrate.proof.leaves.cel import cel_leaves
 from chartkit.addons.migrate.proof.leaves.leaf import Leaf
 from chartkit.addons.migrate.proof.leaves.legacy import legacy_leaves
 from chartkit.addons.migrate.proof.leaves.paths import ABSENT, path_text
+from chartkit.addons.migrate.proof.requests import contents as module
 from chartkit.addons.migrate.proof.requests.case import Case
 from chartkit.addons.migrate.proof.requests.cases import Cases, Space, as_sent, base_case
+from chartkit.addons.migrate.proof.requests.contents import Contents
 from chartkit.addons.migrate.proof.requests.facets import Facet, facets_of
-from chartkit.addons.migrate.proof.requests.schema import TEMPLATED, least_object
+from chartkit.addons.migrate.proof.requests.schema import (
+    TEMPLATED,
+    as_controller,
+    compared_kinds,
+    least_object,
+    subresources_of,
+)
 from chartkit.addons.migrate.proof.requests.storable import refusals
 from chartkit.engine.cel_policies.policy import read_cel_policy
 from chartkit.engine.cluster_policy.policy import read_policy
 from chartkit.engine.kubernetes.kinds import GroupVersionKind
-from chartkit.model import Resource
+from chartkit.model import Body, Resource
 from tests.addons.migrate.proof.policies import legacy
 from tests.data import beside
 
@@ -146,3 +156,132 @@ def test_fields_of_custom_kinds_have_the_types_that_are_assumed() -> None:
 
 def test_no_kind_has_no_requests() -> None:
     assert list(Cases().of([], "seed")) == []
+
+
+def test_equal_values_have_one_content() -> None:
+    contents = Contents()
+    first, second = {"a": [1, "1"], "b": {}}, {"b": {}, "a": [1, "1"]}
+    assert contents.of(first) is contents.of(second)
+    for other in ({"a": [True, "1"], "b": {}}, {"a": ["1", 1], "b": {}}, {"a": [1, "1"], "b": []}):
+        assert contents.of(other) is not contents.of(first)
+
+
+def test_what_is_known_is_forgotten_in_bounded_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_MOST", 4)
+    contents = Contents()
+    for number in range(10):
+        key = contents.of({"number": number})
+        contents.refusals[key], contents.stored[key] = "", None
+        assert len(contents.refusals) <= 5
+        assert len(contents.stored) <= 5
+    assert contents.of({"number": 9}) is key
+
+
+_DEPLOYMENT = GroupVersionKind("apps", "v1", "Deployment")
+
+
+@pytest.mark.parametrize(
+    ("text", "kinds"),
+    [
+        ("apps/v1beta1", [_DEPLOYMENT._replace(version="v1beta1")]),
+        ("apps/v1beta1/Deployment", [_DEPLOYMENT._replace(version="v1beta1")]),
+        ("extensions/v1beta1/Ingress", [GroupVersionKind("extensions", "v1beta1", "Ingress")]),
+        ("v1/Pod", [GroupVersionKind("", "v1", "Pod")]),
+        ("Pod", [GroupVersionKind("", "v1", "Pod")]),
+        ("apps/v1/Deployment", []),
+        ("apps/v1beta1/Deploymentx", []),
+        ("a/b/c", []),
+        ("", []),
+    ],
+)
+def test_kinds_that_a_policy_compares_with(text: str, kinds: list[GroupVersionKind]) -> None:
+    assert compared_kinds([_DEPLOYMENT], [text]) == kinds
+
+
+@pytest.mark.parametrize(
+    "text", ["Deployment/scale", "apps/v1/Deployment/scale", "Deployment.scale"]
+)
+def test_subresources_however_they_are_written(text: str) -> None:
+    (found,) = subresources_of([text])
+    assert (found.name, found.whole, found.operation) == ("scale", _DEPLOYMENT, "UPDATE")
+
+
+def test_subresources_of_any_kind_are_passed_over() -> None:
+    assert not subresources_of(["*/*/Pod/eviction", "*/scale", "Pod"])
+
+
+_KINDS = [
+    _POD,
+    *TEMPLATED,
+    GroupVersionKind("", "v1", "Service"),
+    GroupVersionKind("", "v1", "Namespace"),
+    GroupVersionKind("", "v1", "ConfigMap"),
+    GroupVersionKind("networking.k8s.io", "v1", "Ingress"),
+    GroupVersionKind("networking.k8s.io", "v1", "NetworkPolicy"),
+    GroupVersionKind("rbac.authorization.k8s.io", "v1", "ClusterRole"),
+    GroupVersionKind("rbac.authorization.k8s.io", "v1", "RoleBinding"),
+    GroupVersionKind("policy", "v1", "PodDisruptionBudget"),
+    GroupVersionKind("example.com", "v1", "Thing"),
+]
+
+
+@pytest.mark.parametrize("kind", _KINDS, ids=lambda kind: kind.kind)
+def test_the_least_object_of_a_kind_is_stored(kind: GroupVersionKind) -> None:
+    assert list(refusals(least_object(kind))) == []
+
+
+@pytest.mark.parametrize("kind", list(TEMPLATED), ids=lambda kind: kind.kind)
+def test_a_pod_in_a_controller_is_stored(kind: GroupVersionKind) -> None:
+    assert list(refusals(as_controller(least_object(_POD), kind))) == []
+
+
+def _pod(**spec: object) -> Body:
+    pod = least_object(_POD)
+    return {**pod, "spec": {**pod["spec"], **spec}}
+
+
+_CONTAINER = {"name": "app", "image": "x"}
+
+
+@pytest.mark.parametrize(
+    ("body", "reason"),
+    [
+        (_pod(containers=[]), "missing required fields"),
+        (_pod(containers=[{"name": "app"}]), "missing required fields"),
+        (_pod(volumes=[{"name": "v", "secret": {"secretName": ""}}]), "missing required fields"),
+        (_pod(volumes=[{"name": "v", "configMap": {}}]), "missing required fields"),
+        (_pod(containers=[_CONTAINER, _CONTAINER]), "two elements of one name"),
+        (_pod(containers=[_CONTAINER], initContainers=[_CONTAINER]), "two elements of one name"),
+        (
+            _pod(volumes=[{"name": "v", "emptyDir": {}, "hostPath": {"path": "/"}}]),
+            "several fields of which one excludes the others",
+        ),
+        (_pod(hostNetwork="true"), "fields of another type"),
+        (
+            {**least_object(GroupVersionKind("", "v1", "Secret")), "data": {"a": 1}},
+            "fields of another type",
+        ),
+        (_pod(hostNetwork=None), "null, which decoding drops"),
+        (_pod(priority=True), "fields of another type"),
+        (_pod(noSuchField=1), "fields that the kind does not have"),
+        (_pod(restartPolicy="Sometimes"), "values outside a field's set"),
+        (_pod(overhead={"cpu": "many"}), "invalid quantities"),
+        (_pod(activeDeadlineSeconds=-1), "negative numbers"),
+        ({**_pod(), "metadata": {"name": "Upper", "namespace": "x"}}, "invalid names"),
+        (
+            {**_pod(), "metadata": {"name": "", "generateName": "x", "namespace": "x"}},
+            "invalid names",
+        ),
+        ({**_pod(), "metadata": {"name": "x"}}, "invalid namespaces"),
+        (
+            {**_pod(), "metadata": {"name": "x", "namespace": "x", "deletionTimestamp": {}}},
+            "times of another type",
+        ),
+        (
+            {**_pod(), "metadata": {"name": "x", "namespace": "x", "labels": {"a": "b/c"}}},
+            "invalid labels",
+        ),
+    ],
+)
+def test_what_no_api_server_stores_is_refused(body: Body, reason: str) -> None:
+    assert reason in list(refusals(body))

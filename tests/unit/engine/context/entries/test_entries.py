@@ -1,4 +1,4 @@
-"""Context entries: what they load, and the errors they give."""
+"""Context entries: what they load, the errors they give, and what Kyverno refuses."""
 
 import json
 
@@ -6,7 +6,7 @@ import pytest
 
 from chartkit.engine.cli_files.world import UserApi, UserGlobalContext, UserMocks
 from chartkit.engine.context.context import Context, QueryError
-from chartkit.engine.context.entries import compile_entries
+from chartkit.engine.context.entries import check_entries, compile_entries
 from chartkit.engine.ports.services import ServiceAnswer, ServiceCall
 from chartkit.engine.ports.world import NOBODY_ELSE, OFFLINE, Credentials, OfflineImages, World
 from chartkit.errors import EvaluationError, LookupFailed, NoSource
@@ -176,3 +176,21 @@ def test_recorded_answers_are_taken_at_once() -> None:
     bad = {"name": "x", "apiCall": {"urlPath": "/bad", "default": 1}}
     with pytest.raises(EvaluationError, match=r'^HTTP 404 from apiCall mock for context entry "x"'):
         _context(bad, world=world)
+
+
+@from_table("entry")
+def test_entries_check_sound(entry: Body) -> None:
+    assert check_entries([{"name": "x", **entry}]) is None
+
+
+@from_table("entry", "fault")
+def test_entries_check_faults(entry: Body, fault: str) -> None:
+    found = check_entries([{"name": "first", "variable": {"value": 1}}, entry])
+    assert found is not None
+    assert found.startswith(fault)
+
+
+def test_cel_takes_no_entries() -> None:
+    assert check_entries([], cel=True) is None
+    fault = check_entries([{"name": "x"}], cel=True)
+    assert fault == "context variables are not supported for CEL expressions in validate rules"

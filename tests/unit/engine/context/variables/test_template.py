@@ -1,9 +1,22 @@
-"""Substitution: whole and embedded variables, passes, escapes, errors."""
+"""Variables: where they stand, what they refer to, and what takes their place."""
 
 import pytest
 
 from chartkit.engine.context.context import Context
-from chartkit.engine.context.variables import SubstitutionError, compile_template
+from chartkit.engine.context.variables import (
+    SubstitutionError,
+    UnresolvedReferenceError,
+    compile_template,
+    has_variable,
+)
+from chartkit.engine.context.variables.syntax import (
+    find_variables,
+    join_path,
+    own_query,
+    resolve_references,
+    split_text,
+    unescape,
+)
 from chartkit.engine.ports.world import OFFLINE
 from chartkit.go.strconv import Int64
 from chartkit.model import Json
@@ -92,3 +105,65 @@ def test_own_value() -> None:
     assert _resolve("{{ @ }}", path="/mutate/foreach/0/patchStrategicMerge/i") == 5
     context = Context({**DATA, "target": {"s": "target's"}})
     assert compile_template("{{@}}", "/mutate/x/s").resolve(context) == "target's"
+
+
+@from_table("path", "query")
+def test_own_query(path: str, query: str) -> None:
+    assert own_query(path, "request.object") == query
+
+
+def test_join_path() -> None:
+    assert join_path("/a", "b/c") == "/a/b\\/c"
+
+
+@from_table("text", "expected")
+def test_references_resolved(text: str, expected: str) -> None:
+    document = {"a": text, "b": "two", "c": {"d": "deep", "=(e)": "anchored"}, "n": 5, "f": 1.5}
+    assert resolve_references(document)["a"] == expected
+
+
+@from_table("text", "message")
+def test_references_faults(text: str, message: str) -> None:
+    with pytest.raises(UnresolvedReferenceError) as raised:
+        resolve_references({"a": text, "n": 5, "t": True})
+    assert raised.value.message.startswith(message) or text == "$(>)"
+
+
+@pytest.mark.parametrize("document", [None, 5, "x", {"a": ["b"]}])
+def test_documents_without_references_come_back_themselves(document: Json) -> None:
+    assert resolve_references(document) is document
+
+
+def test_references_come_before_variables() -> None:
+    template = compile_template({"a": "$(./../b)!", "b": "{{ x }}"})
+    assert template.resolve(Context({"x": "v"})) == {"a": "v!", "b": "v"}
+
+
+def test_faults_are_raised_on_resolve() -> None:
+    template = compile_template("$(./../x)")
+    assert not template.is_constant
+    with pytest.raises(SubstitutionError, match="got nil resolved variable"):
+        template.resolve(Context({}))
+
+
+@from_table("text", "queries")
+def test_find_variables(text: str, queries: list[str]) -> None:
+    variables = find_variables(text)
+    assert [variable.query for variable in variables] == queries
+    assert has_variable(text) is bool(queries)
+    assert len(split_text(text, variables)) == len(queries) + 1
+
+
+def test_syntax_shallow() -> None:
+    (plain,), (shallow,) = find_variables("{{ a }}"), find_variables("{{-a}}")
+    assert (plain.shallow, shallow.shallow) == (False, True)
+    assert shallow.query == "a"
+
+
+def test_syntax_unescape() -> None:
+    assert unescape("a \\{{ b }} {{") == "a {{ b }} {{"
+
+
+def test_long_texts_are_quick() -> None:
+    assert find_variables("{{" + "a" * 100_000) == []
+    assert find_variables("{{ {" * 20_000) == []

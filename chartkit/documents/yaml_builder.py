@@ -21,6 +21,7 @@ from yaml.events import (
     SequenceEndEvent,
     StreamEndEvent,
 )
+from yaml.reader import Reader
 
 from chartkit.errors import InputError
 from chartkit.model import Location
@@ -114,13 +115,19 @@ def build_documents(text: str, file: str, lines: int = 0) -> Iterator[BuiltDocum
             hint = _TEMPLATE_HINT
         elif mark and text[mark.index - 1 : mark.index + 1] == "${":
             hint = "quote ${…} within brackets and braces"
-        elif "cannot start any token" in problem:
+        elif "cannot start any token" in problem or "tab character" in problem:
             hint = "YAML indents with spaces, and quotes text that begins with @, ` or %"
         elif begin and mark and error.context in _OPEN and begin.line < mark.line:
             hint = f"what begins in line {begin.line + 1 + lines} is not closed"
         raise InputError(f"is not YAML: {problem}", location, hint) from None
     except yaml.YAMLError as error:
-        raise InputError(f"is not YAML: {_one_line(str(error))}", Location(file)) from None
+        found = Reader.NON_PRINTABLE.search(text)
+        if found is None:
+            raise InputError(f"is not YAML: {_one_line(str(error))}", Location(file)) from None
+        before = text[: found.start()].split("\n")
+        location = Location(file, len(before), len(before[-1]) + 1)
+        message = f"is not YAML: it holds the control character U+{ord(found[0]):04X}"
+        raise InputError(message, location) from None
 
 
 def _documents(next_event: NextEvent, file: str) -> Iterator[BuiltDocument]:

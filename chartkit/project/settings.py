@@ -7,6 +7,7 @@ up. A parameter's value is replaced as a whole. null takes away what is inherite
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -311,7 +312,7 @@ def read_workloads(keys: Keys, root: Path) -> tuple[Workload, ...]:
         body: Body = {"path": given} if isinstance(given, str) else given
         workloads.append(
             Workload(
-                path=root / body["path"],
+                path=_below_root(root, body["path"]),
                 location=keys.locate("workloads", index),
                 values=tuple(root / values for values in body.get("values", ())),
                 namespace=body.get("namespace", "default"),
@@ -319,6 +320,13 @@ def read_workloads(keys: Keys, root: Path) -> tuple[Workload, ...]:
             )
         )
     return tuple(workloads)
+
+
+def _below_root(root: Path, name: str) -> Path:
+    """Return a path of a project, without `..` where no link is on the way."""
+    path = root / name
+    short = Path(os.path.normpath(path))
+    return short if os.path.realpath(short) == os.path.realpath(path) else path
 
 
 def read_files(keys: Keys, key: str, root: Path) -> tuple[NamedFile, ...]:

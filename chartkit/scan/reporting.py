@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TextIO
 from chartkit.documents.unread import EXIT_CODE, is_unread
 from chartkit.engine import OFFLINE
 from chartkit.errors import InputError
-from chartkit.model import Body, Diagnostic, Resource, RuleResult, Severity
+from chartkit.model import Body, Diagnostic, Resource, RuleResult, Severity, Status
 from chartkit.report import PolicyFacts, ReportOptions, ReportPer
 from chartkit.report.formats import FORMATS
 from chartkit.report.model import COMMENT_LIMIT, Guidance
@@ -29,6 +29,7 @@ from chartkit.scan.parallel.reported import ReportedPart, Reports, Shown
 from chartkit.scan.policies import PolicySet
 from chartkit.scan.requests import Requests
 from chartkit.scan.run import ScanContext
+from chartkit.wording import abridged
 
 if TYPE_CHECKING:
     from chartkit.engine.cleanup import Deletion
@@ -217,6 +218,7 @@ class ScanReport:
         self.shown = _shown_places({output.format for output in outputs})
         self._uses_default = reporting.uses_default
         self._has_text = Output("text") in outputs
+        self._files = [str(output.file or output.url) for output in outputs]
         self._asks_registries = requests.inputs.registry is not None
         self._timings = _timings() if options.timings else None
         self._reasons = _reasons() if options.why else None
@@ -284,6 +286,10 @@ class ScanReport:
         self._reports.outputs.finish(
             self._gate.tally.statuses, timings=timings, unread=self._console.unread
         )
+        if all(self._files):
+            totals = self._gate.tally.statuses
+            counts = ", ".join(f"{status}: {totals[status]}" for status in Status)
+            self._console.remark(f"{counts} ({abridged(self._files)})")
         if self._uses_default and self._has_text and not self._console.quiet:
             line = f"policies: {DEFAULT_PROFILE} (default); -p names others"
             self._console.stdout.write(f"{line}\n")

@@ -251,12 +251,11 @@ def _scan(
     world = UserInputs().world(compiled.policies, objects, compiled.names)
     context = ScanContext(labels, world=world, custom=compiled.names)
     run_scan(compiled.policies, objects, take, context)
-    # What the defaults keep from Kyverno of its own objects is as everyone wants it.
-    is_told = what[0] == "workloads"
-    kept = [item for item in away if item.reasons and (is_told or item.violations)]
-    kept_away = _kept_away(unsent, kept)
-    right = f"{what[1]}: {counted(len(objects), 'object', 'objects')}, no violation"
-    return rows(env, what[0], kept_away, right, location, found_rows)
+    # What is kept from Kyverno of its own objects is as everyone wants it.
+    kept = [item for item in away if item.reasons] if what[0] == "workloads" else []
+    counts = " that counts" if any(item.violations for item in away) else ""
+    right = f"{what[1]}: {counted(len(objects), 'object', 'objects')}, no violation{counts}"
+    return rows(env, what[0], _kept_away(unsent, kept), right, location, found_rows)
 
 
 @dataclass(slots=True)

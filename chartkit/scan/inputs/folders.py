@@ -33,6 +33,7 @@ from chartkit.errors import HelmMissingError, InputError, RenderError, system_er
 from chartkit.model import Diagnostic, Location, Resource, Severity, mapping_at, mappings_at
 from chartkit.scan.ineffective import RULE, incomplete_lists, scan_note
 from chartkit.scan.inputs import (
+    CHART_FILE,
     EVERYTHING,
     STDIN,
     ChartOptions,
@@ -232,9 +233,9 @@ def render_inputs(folder: Path, options: ChartOptions, note: Note) -> list[Resou
     for warning in rendered.warnings:
         note(warning)
     objects = (*rendered.crds, *rendered.resources, *rendered.hooks)
-    if not objects:
-        location = Location(str(folder))
-        note(Diagnostic(RULE, Severity.NOTE, "the chart renders no object", location))
+    metadata = read_file(folder / CHART_FILE) if not objects and folder.is_dir() else ()
+    if not objects and not any(mapping_at(item.body).get("type") == "library" for item in metadata):
+        note(scan_note("the chart renders no object", Location(str(folder))))
     return [in_namespace(resource, options.namespace) for resource in objects]
 
 

@@ -76,7 +76,7 @@ WRONG: list[tuple[str, str]] = [
     ("a: !!binary '?'", "f.yaml:1:4: !!binary value is not base64"),
     ("a: !!binary aGk\u65e5=", "f.yaml:1:4: !!binary value is not base64"),
     ("a: \x00", "f.yaml: is not text"),
-    ("a: \x01", "f.yaml: is not YAML"),
+    ("a: é\nb: é\x01", "f.yaml:2:5: is not YAML: it holds the control character U+0001"),
     ("[" * (MAX_DEPTH + 1), f"f.yaml:1:{MAX_DEPTH + 1}: is nested deeper"),
     ('{"a":' * (MAX_DEPTH + 1) + "1" + "}" * (MAX_DEPTH + 1), "f.yaml:1: is nested deeper"),
 ]

@@ -74,7 +74,7 @@ environments:
         parameters: {tags: [latest]}
         exclude: [{kinds: [Pod], names: ["x-*"]}]
     apis: {monitoring.coreos.com/v1: false}
-    workloads: [{path: chart, values: [v.yaml], namespace: shop, release: r}]
+    workloads: [{path: sub/../chart, values: [v.yaml], namespace: shop, release: r}]
 """
     found = project(tmp_path, text)
     env = found.environment("prd")
@@ -92,7 +92,7 @@ environments:
     assert settings.location.line == 20
     assert env.apis == {"monitoring.coreos.com/v1": False}
     apps, chart = env.workloads
-    assert apps.path == tmp_path / "apps"
+    assert (apps.path, chart.path) == (tmp_path / "apps", tmp_path / "chart")
     assert (chart.values, chart.namespace, chart.release) == ((tmp_path / "v.yaml",), "shop", "r")
 
 

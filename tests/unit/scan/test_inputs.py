@@ -170,6 +170,9 @@ def test_what_other_programs_make_manifests_of_is_named(tmp_path: Path) -> None:
     (tmp_path / "helmfile.d").mkdir()
     (tmp_path / "helmfile.d" / "01-apps.yaml").write_text("releases: []\n", "utf-8")
     (tmp_path / "chart" / "Chart.yaml").write_text("apiVersion: v2\nname: c\nversion: 1.0.0\n")
+    (tmp_path / "library").mkdir()
+    library = "apiVersion: v2\nname: l\nversion: 1.0.0\ntype: library\n"
+    (tmp_path / "library" / "Chart.yaml").write_text(library)
     (tmp_path / "pod.yaml").write_text(POD, "utf-8")
     (tmp_path / "linked").symlink_to(tmp_path / "b")
     names, notes = _notes(tmp_path)
@@ -189,6 +192,7 @@ def test_what_other_programs_make_manifests_of_is_named(tmp_path: Path) -> None:
         "chart: note scan-input: the chart renders no object",
     ):
         assert said in text
+    assert text.count("the chart renders no object") == 1
     assert "hidden" not in text
     assert "Pkl" not in text
     assert "_y.tpl" not in text

@@ -285,7 +285,7 @@ class _Files:
             self.unread.append(str(error))
             return
         except RenderError as error:
-            self.faults.append(unread(error))
+            self.faults.append(unread_file(folder, error))
             return
         self.resources += rendered
         legacy = list(filter(is_legacy, rendered))

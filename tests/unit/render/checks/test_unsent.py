@@ -65,6 +65,12 @@ def test_what_is_not_sent_is_a_note(tmp_path: Path) -> None:
     assert not _rows(done, "engine's pods", Outcome.NOTE)
 
 
+def test_violations_of_kyvernos_own_objects_that_it_is_not_sent_are_no_note(tmp_path: Path) -> None:
+    done = _run(_project(tmp_path, "deployment-has-multiple-replicas"))
+    (row,) = _rows(done, "engine's pods")
+    assert row.message.endswith("no violation that counts")
+
+
 def test_values_that_send_it_refuse_it(tmp_path: Path) -> None:
     _project(tmp_path)
     _values(tmp_path, OPEN)

@@ -178,23 +178,22 @@ def _cluster_objects(test: TestFile, sources: Sources) -> list[Resource]:
 def _clone_sources(
     test: TestFile, policies: Policies, sources: Sources
 ) -> dict[tuple[str, str], Cluster]:
-    """Return the cluster for each generate rule: only the source to clone that the first
-    expectation for the rule names. Kyverno goes on without a file that it cannot read."""
+    """The cluster for the generate rules of each policy: only the sources to clone that the first
+    expectation for each of them names. Kyverno goes on without a file that it cannot read."""
     clusters: dict[tuple[str, str], Cluster] = {}
     for compiled in policies.compiled:
         policy = compiled.policy
-        for rule in policy.rules if isinstance(policy, Policy) else ():
-            if rule.kind is RuleKind.GENERATE:
-                named = (
-                    expectation.clone_source
-                    for expectation in test.expectations
-                    if (expectation.policy, expectation.rule) == (policy.key, rule.name)
-                )
-                name = next(named, "")
-                objects: list[Resource] = []
-                with contextlib.suppress(InputError):
-                    objects = _objects(test.folder, (name,), sources) if name else []
-                clusters[policy.key, rule.name] = Cluster(resource.body for resource in objects)
+        rules = policy.rules if isinstance(policy, Policy) else ()
+        names = [rule.name for rule in rules if rule.kind is RuleKind.GENERATE]
+        objects: list[Resource] = []
+        for name in names:
+            key = policy.key, name
+            rows = (row for row in test.expectations if (row.policy, row.rule) == key)
+            source = next((row.clone_source for row in rows), "")
+            with contextlib.suppress(InputError):
+                objects += _objects(test.folder, (source,), sources) if source else []
+        cluster = Cluster(resource.body for resource in objects)
+        clusters.update(((policy.key, name), cluster) for name in names)
     return clusters
 
 

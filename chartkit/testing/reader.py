@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path, PurePosixPath
+from posixpath import normpath
 from typing import Any, Final
 from urllib.parse import urlsplit
 
@@ -188,9 +189,11 @@ def _read(path: Path, document: Document) -> TestFile:
     for key, wanted in (("apiVersion", API_VERSION), ("kind", "Test")):
         if not body.get(key):
             raise InputError(f"has no {key}", document.locate(key), f"write {key}: {wanted}")
+    if body.get("name"):
+        raise InputError("'name' is deprecated", document.locate("name"), "write metadata.name")
     metadata = _decoded(document, body, "metadata", METADATA) or {}
     values = body.get("values")
-    single = body.get("jsonPayload")
+    payloads = body.get("jsonPayloads") or [body.get("jsonPayload") or ""]
     return TestFile(
         path=path,
         name=str(metadata.get("name") or ""),
@@ -199,9 +202,7 @@ def _read(path: Path, document: Document) -> TestFile:
         resources=_unique(body, "resources"),
         targets=_unique(body, "targetResources"),
         params=_unique(body, "paramResources"),
-        payloads=tuple(
-            dict.fromkeys([*([single] if single else []), *_unique(body, "jsonPayloads")])
-        ),
+        payloads=tuple(dict.fromkeys(normpath(name) for name in payloads if name.strip())),
         other_payloads=_unique(body, "httpPayloads") + _unique(body, "envoyPayloads"),
         context=body.get("context") or "",
         exceptions=_unique(body, "exceptions"),

@@ -68,6 +68,15 @@ def test_a_payload_is_one_mapping(tmp_path: Path) -> None:
     assert "must hold one mapping" in case.error
 
 
+def test_payloads_are_named_once_in_one_field(tmp_path: Path) -> None:
+    names = "jsonPayload: gone.json\njsonPayloads: [./a.json, '', a.json]\n"
+    text = f"{names}policies: [p.yaml]\nresults: [{{policy: p, kind: '', result: pass}}]\n"
+    policy = "apiVersion: policies.kyverno.io/v1\nkind: ValidatingPolicy\nmetadata: {name: p}\n"
+    policy += "spec: {evaluation: {mode: JSON}, validations: [{expression: 'object.a == 1'}]}\n"
+    rows = run(tmp_path, text, p_yaml=policy, a_json='{"a": 1}').rows
+    assert [(row.resource, row.reason) for row in rows] == [("/a.json", "Ok")]
+
+
 def test_other_payloads_are_not_evaluated(tmp_path: Path) -> None:
     policy = "apiVersion: policies.kyverno.io/v1\nkind: ValidatingPolicy\nmetadata: {name: p}\n"
     policy += "spec: {evaluation: {mode: HTTP}, validations: [{expression: 'http.is(object)'}]}\n"

@@ -22,6 +22,7 @@ from chartkit.engine.cel_policies.kinds.mutating import OBJECT, PATCHES
 from chartkit.engine.cel_policies.match_reasons import match_decision
 from chartkit.engine.cel_policies.patches.apply_configuration import apply_configuration
 from chartkit.engine.cel_policies.patches.json_patch import apply_json_patch
+from chartkit.engine.cel_policies.patches.written import Written
 from chartkit.engine.cel_policies.policy import CelPolicy
 from chartkit.engine.cel_policies.scope import Attributes, PolicyScope
 from chartkit.engine.ports.world import World
@@ -208,7 +209,9 @@ class MutatingAdmissionEvaluator(BoundEvaluator):
                     scope["variables"] = self._conditions.expressions.variables(scope)
                     value = mutation.evaluate(scope)
                     if isinstance(value, Struct):
-                        body = apply_configuration(value, body)
+                        assert mutation.program is not None
+                        written = Written(mutation.program, self._conditions.expressions.programs)
+                        body = apply_configuration(value, body, written)
                     else:
                         body = apply_json_patch(value if isinstance(value, list) else [], body)
                 patched, applied = body, True

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -23,6 +23,7 @@ from chartkit.engine.cel_policies.exceptions import CelException, Exceptions
 from chartkit.engine.cel_policies.expressions import ExpressionCompiler, holds
 from chartkit.engine.cel_policies.patches.apply_configuration import apply_configuration
 from chartkit.engine.cel_policies.patches.json_patch import apply_json_patch
+from chartkit.engine.cel_policies.patches.written import Written
 from chartkit.engine.cel_policies.policy import CelPolicy, named_expressions, read_constraints
 from chartkit.engine.cel_policies.scope import Attributes, PolicyScope, Variables
 from chartkit.engine.ports.services import Cluster, ObjectKey, key_of
@@ -74,7 +75,7 @@ class MutatingEvaluator(Evaluator):
                 text = body["applyConfiguration"].get("expression") or ""
                 program = compiler.one(f"{path}.applyConfiguration.expression", text, (OBJECT,))
                 if program is not None:
-                    mutations.append(applying(program, atomic))
+                    mutations.append(applying(program, self._variables, atomic))
             compiler.check()
         self._mutations = tuple(mutations)
 
@@ -225,14 +226,15 @@ def json_patching(program: Program) -> Mutation:
     return mutate
 
 
-def applying(program: Program, atomic: bool = False) -> Mutation:
+def applying(program: Program, variables: Mapping[str, Program], atomic: bool) -> Mutation:
     """A mutation by the configuration that an expression gives; atomic: whether it may replace
     what is merged as a whole."""
+    written = Written(program, variables)
 
     def mutate(scope: PolicyScope, host: Host, body: Body) -> Body:
         value = program.evaluate(scope, host)
         if not isinstance(value, Struct):
             raise CelError("the expression gives no apply configuration")
-        return apply_configuration(value, body, atomic)
+        return apply_configuration(value, body, written, atomic)
 
     return mutate

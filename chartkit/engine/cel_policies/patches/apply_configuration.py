@@ -22,9 +22,9 @@ from chartkit.engine.cel_policies.patches.apply_values import (
     go_text,
     go_type,
     place_of_kind,
-    plain_object,
     resolve,
 )
+from chartkit.engine.cel_policies.patches.written import Written
 from chartkit.go.fmt import go_json
 from chartkit.model import Body, Json
 
@@ -39,10 +39,13 @@ class ApplyError(CelError):
     """A mutation that cannot be applied; the message is Kubernetes' own."""
 
 
-def apply_configuration(value: Struct, resource: Body, allow_atomic: bool = False) -> Body:
+def apply_configuration(
+    value: Struct, resource: Body, written: Written, allow_atomic: bool = False
+) -> Body:
     """A new object: the resource with the configuration merged into it; raises `ApplyError`.
 
-    allow_atomic: replaces lists and maps that are merged as a whole, instead of refusing them.
+    written: the expression of the configuration; allow_atomic: replaces lists and maps that are
+    merged as a whole, instead of refusing them.
     """
     problems = list(name_faults(value, value.type.name))
     if problems:
@@ -50,7 +53,7 @@ def apply_configuration(value: Struct, resource: Body, allow_atomic: bool = Fals
     if not resource:
         raise ApplyError(_NO_OBJECT)
     kind: Body = {key: resource[key] for key in ("apiVersion", "kind") if key in resource}
-    patch = {**plain_object(value), **kind}
+    patch = {**written.object(value), **kind}
     place = place_of_kind(str(resource.get("apiVersion")), str(resource.get("kind")))
     _check("patch", place, patch, duplicates=False)
     if not allow_atomic:

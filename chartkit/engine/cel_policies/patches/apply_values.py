@@ -22,7 +22,7 @@ from chartkit.engine.cel.types import Type
 from chartkit.engine.cel.values import OptionalValue, Struct, Uint, Value, type_of
 from chartkit.go.fmt import go_json, go_sprint
 from chartkit.go.strconv import mark_literals
-from chartkit.model import Body, Json
+from chartkit.model import Json
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ NIL_LIST: Final[list[Json]] = []
 """An empty list of an `Object{…}`, recognised by its identity: Go has a nil slice there, a list
 like any other except in JSON, which writes it as null."""
 
-_NULL: Final = Native("structpb.NullValue", "NULL_VALUE", "0")
+NULL: Final = Native("structpb.NullValue", "NULL_VALUE", "0")
 _GO_TYPES: Final = {
     str: "string",
     bool: "bool",
@@ -47,13 +47,6 @@ _GO_TYPES: Final = {
     dict: "map[string]interface {}",
     list: "[]interface {}",
 }
-
-
-def plain_object(value: Struct) -> Body:
-    """The fields of an `Object{…}`; raises `CelError` for a map whose keys are not strings."""
-    return {
-        name: _NULL if member is None else plain(member) for name, member in value.fields.items()
-    }
 
 
 def plain(value: Value) -> Json:
@@ -65,9 +58,11 @@ def plain(value: Value) -> Json:
     if isinstance(value, dict):
         return {text_of(key): plain(member) for key, member in value.items()}
     if isinstance(value, Struct):
-        return plain_object(value)
+        return {
+            name: NULL if member is None else plain(member) for name, member in value.fields.items()
+        }
     if isinstance(value, OptionalValue):
-        return plain(value.value) if value.present else _NULL
+        return plain(value.value) if value.present else None
     if isinstance(value, Type):
         return value.name
     if isinstance(value, Uint):
@@ -114,6 +109,8 @@ def go_text(value: Json) -> str:
     """Go's text of a value: `%v`."""
     if isinstance(value, Native):
         return value.text
+    if isinstance(value, list):
+        return f"[{' '.join(map(go_text, value))}]"
     return go_sprint(mark_literals([value]))[1:-1]
 
 

@@ -6,6 +6,7 @@ from chartkit.engine.cel import compile_expression
 from chartkit.engine.cel.environments import ENVIRONMENTS
 from chartkit.engine.cel.values import Struct
 from chartkit.engine.cel_policies.patches.apply_configuration import ApplyError, apply_configuration
+from chartkit.engine.cel_policies.patches.written import Written
 from chartkit.model import Body, Json
 from tests.data import from_table
 
@@ -28,7 +29,7 @@ def _applied(fields: str, resource: Body = _POD, atomic: bool = False) -> Body:
     program = compile_expression(f"Object{{{fields}}}", ENVIRONMENTS["mpol"])
     value = program.evaluate({"object": resource})
     assert isinstance(value, Struct)
-    return apply_configuration(value, resource, atomic)
+    return apply_configuration(value, resource, Written(program, {}), atomic)
 
 
 def _spec(fields: str) -> str:
@@ -104,6 +105,19 @@ def test_what_is_no_text_is_shown_as_go_shows_it(written: str, shown: str) -> No
     with pytest.raises(ApplyError, match=r"\.spec\.nodeName: expected string, got ") as caught:
         _applied(_spec(f"nodeName: {written}"))
     assert str(caught.value).endswith(shown)
+
+
+@from_table("fields", "message")
+def test_lists_and_maps_that_an_expression_writes_are_no_fields(fields: str, message: str) -> None:
+    with pytest.raises(ApplyError) as caught:
+        _applied(fields)
+    assert str(caught.value).endswith(message)
+
+
+@from_table("fields", "changed")
+def test_what_an_expression_reads_may_be_nested(fields: str, changed: Body) -> None:
+    made = _applied(fields)
+    assert {**made["metadata"], **made["spec"]} == {**_POD["metadata"], **_POD["spec"], **changed}
 
 
 def test_a_name_that_is_not_the_fields_place_is_refused() -> None:

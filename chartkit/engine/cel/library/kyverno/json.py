@@ -56,9 +56,9 @@ def _bind(arguments: Sequence[Expr]) -> Implementation:
     A map inside of what the expression makes has no JSON, and null there is 0.
     """
     written = _branches(arguments[1])
-    if not all(isinstance(branch, MapLiteral) or _makes_list(branch) for branch in written):
+    if not all(isinstance(branch, MapLiteral) or makes_list(branch) for branch in written):
         return _marshal_read.implementation
-    in_lists = any(_makes_list(part) for branch in written for part in _parts(branch))
+    in_lists = any(makes_list(part) for branch in written for part in _parts(branch))
     write = partial(_made, in_lists=in_lists)
     return lambda _json, value: _marshalled(write, value)
 
@@ -83,13 +83,14 @@ def _parts(written: Expr) -> Iterator[Expr]:
         yield from _parts(part)
 
 
-def _makes_list(written: Expr) -> bool:
+def makes_list(written: Expr) -> bool:
+    """Report whether an expression makes a list of its own."""
     if isinstance(written, Call):
-        return written.function in _LIST_MAKERS
+        return written.function in LIST_MAKERS
     return isinstance(written, ListLiteral | Comprehension)
 
 
-_LIST_MAKERS: Final = frozenset({"distinct", "flatten", "reverse", "sort", "@sortByAssociatedKeys"})
+LIST_MAKERS: Final = frozenset({"distinct", "flatten", "reverse", "sort", "@sortByAssociatedKeys"})
 
 marshal: Final = replace(_marshal_read, bind=_bind)
 

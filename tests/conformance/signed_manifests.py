@@ -15,19 +15,12 @@ from typing import Any
 import yaml
 
 from chartkit.model import Body, Json
+from tests.data import tables
 from tests.signing.authority import PrivateKey, key_pem, new_key, sign
 
 _DOMAIN = "cosign.sigstore.dev"
 _NOTHING: Body = {}
-SERVICE: Body = {
-    "apiVersion": "v1",
-    "kind": "Service",
-    "metadata": {"name": "s"},
-    "spec": {
-        "ports": [{"port": 80, "protocol": "TCP", "targetPort": 9376}],
-        "selector": {"app": "MyApp"},
-    },
-}
+SERVICE: Body = tables(__file__)["service"]
 CONFIG: Body = {
     "apiVersion": "v1",
     "kind": "ConfigMap",

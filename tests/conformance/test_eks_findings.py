@@ -16,6 +16,7 @@ from chartkit.scan.policies import load_policies
 from chartkit.scan.preview import run_preview
 from chartkit.scan.run import ScanContext, run_scan
 from chartkit.scan.user_inputs import UserInputs
+from tests.data import beside
 from tests.policy_library import library
 from tests.shared import ROOT, shared
 
@@ -24,17 +25,7 @@ FILES: Final = ("microservices-demo", "kube-prometheus", "eks-addons")
 FORMS: Final = ("ClusterPolicy", "ValidatingPolicy")
 GROUP: Final = "eks-best-practices"
 REFUSED, MADE, NOTHING = "Violations", "Mutated and generated objects", "Policies without findings"
-PROFILE: Final = """\
-apiVersion: chartkit.dev/v1
-kind: Profile
-metadata: {name: all}
-spec:
-  title: All
-  description: Every policy of the guide, on or off by default.
-  extends: [pss-restricted]
-  policies:
-    other/require-non-root-groups: {enabled: true}
-"""
+PROFILE: Final = beside(__file__)["profile"]
 Found = Mapping[str, Sequence[int]]
 """How many objects of each file, by policy."""
 

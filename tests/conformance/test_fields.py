@@ -11,23 +11,11 @@ from chartkit.library.policies import FolderPolicy
 from chartkit.model import Body, Resource, RuleResult
 from tests.conformance.field_cases import of_library, of_real
 from tests.conformance.field_changes import Outcome, change, failures
+from tests.data import tables
 from tests.policy_forms import ALL, CLUSTER
 from tests.shared import shared
 
-_POLICY: Body = {
-    "apiVersion": "kyverno.io/v1",
-    "kind": "ClusterPolicy",
-    "metadata": {"name": "x"},
-    "spec": {
-        "rules": [
-            {
-                "name": "x",
-                "match": {"any": [{"resources": {"kinds": ["ConfigMap"]}}]},
-                "validate": {"message": "x", "pattern": {"data": {"a": "1 | 2", "b/c": "?*"}}},
-            }
-        ]
-    },
-}
+_POLICY: Body = tables(__file__)["policy"]
 
 
 def _config_map(data: Body) -> Body:

@@ -4,20 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.data import beside, from_table
 from tests.e2e.command import chartkit
 
-_POLICY = """\
-apiVersion: kyverno.io/v1
-kind: ClusterPolicy
-metadata: {name: no-host-network}
-spec:
-  rules:
-  - name: host-network
-    match: {any: [{resources: {kinds: [Pod]}}]}
-    validate:
-      message: no host network
-      pattern: {spec: {=(hostNetwork): false}}
-"""
+_POLICY = beside(__file__)["policy"]
 _TEST = """\
 apiVersion: cli.kyverno.io/v1alpha1
 kind: Test
@@ -29,17 +19,8 @@ results: []
 
 
 @pytest.mark.parametrize("target", ["nowhere.yaml", "broken.yaml"])
-@pytest.mark.parametrize(
-    ("command", "said"),
-    [
-        (("policies", "lint", "."), "1 policy"),
-        (("migrate", "plan", "."), "ClusterPolicy/no-host-network"),
-        (("adopt", "--dry-run", ".", "--kyverno", "1.19"), "ClusterPolicy no-host-network"),
-    ],
-)
-def test_a_broken_link_is_a_row(
-    tmp_path: Path, command: tuple[str, ...], said: str, target: str
-) -> None:
+@from_table("command", "said")
+def test_a_broken_link_is_a_row(tmp_path: Path, command: list[str], said: str, target: str) -> None:
     (tmp_path / "policy.yaml").write_text(_POLICY)
     (tmp_path / "broken.yaml").symlink_to(target)
     (tmp_path / "kyverno-test.yaml").write_text(_TEST)

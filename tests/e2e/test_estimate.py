@@ -3,20 +3,11 @@
 import json
 from pathlib import Path
 
-from tests.data import from_table
+from tests.data import beside, from_table
 from tests.e2e.command import chartkit
 from tests.files import write_files
 
-POLICY = """\
-apiVersion: kyverno.io/v1
-kind: ClusterPolicy
-metadata: {name: p}
-spec:
-  rules:
-    - name: r
-      match: {any: [{resources: {kinds: [Pod], operations: [CREATE, UPDATE]}}]}
-      validate: {message: m, pattern: {spec: {=(hostIPC): false}}}
-"""
+POLICY = beside(__file__)["policy"]
 POD = """\
 apiVersion: v1
 kind: Pod

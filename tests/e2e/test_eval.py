@@ -6,23 +6,11 @@ from pathlib import Path
 
 from chartkit.engine.jmespath import JMESPathError, compile_expression
 from chartkit.engine.jmespath.functions import FUNCTIONS
-from tests.data import from_table
+from tests.data import from_table, tables
 from tests.e2e.command import PROGRAM, Done, chartkit
 from tests.e2e.transcript import check_page
 
-POD = {
-    "request": {
-        "object": {
-            "metadata": {
-                "name": "pod",
-                "labels": {"app": "web"},
-                "finalizers": ["example.org/last"],
-                "creationTimestamp": "2026-01-02T03:04:05Z",
-            },
-            "spec": {"containers": [{"name": "main", "resources": {"limits": {"cpu": "1"}}}]},
-        }
-    }
-}
+POD = tables(__file__)["pod"]
 """What examples speak of that need an object."""
 
 

@@ -6,26 +6,12 @@ from pathlib import Path
 import pytest
 import yaml
 
+from tests.data import beside
 from tests.e2e.command import chartkit
 from tests.e2e.test_gate import POLICIES, pod, suppress
 
 SUPPRESSION = suppress("- policy: POLICY\n  reason: It is an agent.\n  until: 2999-12-31\n")
-DEPLOYMENT = """\
-apiVersion: apps/v1
-kind: Deployment
-metadata:
-  name: a
-  namespace: shop
-ANNOTATIONSspec:
-  selector: {matchLabels: {app: a}}
-  template:
-    metadata: {labels: {app: a}}
-    spec:
-      containers:
-        - name: app
-          image: reg.example.com/a:1
-          securityContext: {privileged: true}
-"""
+DEPLOYMENT = beside(__file__)["deployment"]
 
 
 def scan(folder: Path, *options: str) -> dict[str, str]:

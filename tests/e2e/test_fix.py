@@ -4,24 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.data import beside
 from tests.e2e.command import chartkit, snapshot
 
-POD = """\
-apiVersion: v1
-kind: Pod
-metadata:
-  name: web
-spec:
-  hostNetwork: true   # for the ingress
-  containers:
-    - name: web
-      image: registry.k8s.io/pause:3.10
-      volumeMounts:
-        - {name: logs, mountPath: /logs}
-  volumes:
-    - name: logs
-      hostPath: {path: /var/log}
-"""
+POD = beside(__file__)["pod"]
 
 
 @pytest.mark.slow

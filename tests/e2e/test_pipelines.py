@@ -18,6 +18,7 @@ from chartkit.cli.main import cli
 from chartkit.documents.reader import parse_yaml, read_file
 from chartkit.documents.yaml_dump import dump_yaml
 from chartkit.model import Body
+from tests.data import beside, from_table
 from tests.e2e.command import chartkit
 
 pytestmark = pytest.mark.slow
@@ -69,14 +70,7 @@ def test_the_action_keeps_the_exit_code_and_reads_no_shell(tmp_path: Path, argum
 
 
 @pytest.mark.skipif(shutil.which("bash") is None, reason="bash is not here")
-@pytest.mark.parametrize(
-    ("arguments", "annotation"),
-    [
-        ("policies lint legacy.yaml", "::warning file=legacy.yaml,line=7,"),
-        ("values lint values.yaml", "::error file=values.yaml,line=1,"),
-        ("migrate plan legacy.yaml", "file=legacy.yaml,line=6,"),
-    ],
-)
+@from_table("arguments", "annotation")
 def test_the_action_annotates_commands_of_two_words(
     tmp_path: Path, arguments: str, annotation: str
 ) -> None:
@@ -137,16 +131,7 @@ ANNOTATED = {
     "plan": ["plan", "--from", "1.12/1.27", "--to", "1.18/1.34"],
     "check-compat": ["check-compat", "--kyverno", "1.12", "--kubernetes", "1.34"],
 }
-LEGACY = """\
-apiVersion: kyverno.io/v1
-kind: ClusterPolicy
-metadata: {name: team}
-spec:
-  rules:
-  - name: check
-    match: {any: [{resources: {kinds: [Podd]}}]}
-    validate: {message: a team, pattern: {metadata: {labels: {team: "?*"}}}}
-"""
+LEGACY = beside(__file__)["legacy"]
 
 
 @pytest.fixture(scope="module")

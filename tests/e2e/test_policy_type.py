@@ -5,18 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.data import beside
 from tests.e2e.command import chartkit
 
-POD = """\
-apiVersion: v1
-kind: Pod
-metadata:
-  name: nginx
-spec:
-  hostNetwork: true
-  containers:
-    - {name: nginx, image: nginx}
-"""
+POD = beside(__file__)["pod"]
 POLICY = "disallow-host-namespaces"
 
 

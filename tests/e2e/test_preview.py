@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.data import beside
 from tests.e2e.command import chartkit
 from tests.shared import ROOT
 
@@ -55,20 +56,7 @@ def test_a_rule_that_cannot_is_a_problem(tmp_path: Path) -> None:
     assert "# error touch-secret/touch: " in out
 
 
-_EXISTING = """\
-apiVersion: policies.kyverno.io/v1
-kind: MutatingPolicy
-metadata: {name: green}
-spec:
-  evaluation: {admission: {enabled: true}, mutateExisting: {enabled: true}}
-  matchConstraints:
-    resourceRules:
-    - {apiGroups: [""], apiVersions: [v1], operations: [CREATE, UPDATE], resources: [SECRETS]}
-  mutations:
-  - patchType: JSONPatch
-    jsonPatch:
-      expression: '[JSONPatch{op: "add", path: "/metadata/labels", value: {"a": "b"}}]'
-"""
+_EXISTING = beside(__file__)["existing"]
 
 
 @pytest.mark.slow

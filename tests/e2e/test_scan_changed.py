@@ -8,27 +8,14 @@ from pathlib import Path
 
 import pytest
 
+from tests.data import beside
 from tests.e2e.command import chartkit
 from tests.e2e.test_gate import POLICIES, pod
 
 SELECTING = POLICIES.replace(
     "kinds: [Pod]}", "kinds: [Pod], namespaceSelector: {matchLabels: {guarded: 'yes'}}}"
 )
-COUNTING = """\
-apiVersion: kyverno.io/v1
-kind: ClusterPolicy
-metadata: {name: few-pods}
-spec:
-  rules:
-    - name: few
-      match: {any: [{resources: {kinds: [Pod]}}]}
-      context:
-        - name: pods
-          apiCall: {urlPath: /api/v1/namespaces/shop/pods, jmesPath: "items | length(@)"}
-      validate:
-        message: Too many pods.
-        deny: {conditions: {any: [{key: "{{ pods }}", operator: GreaterThan, value: 3}]}}
-"""
+COUNTING = beside(__file__)["counting"]
 NAMESPACE = "apiVersion: v1\nkind: Namespace\nmetadata: {name: shop, labels: {guarded: 'no'}}\n"
 CHART = "apiVersion: v2\nname: shop\nversion: 0.1.0\n"
 

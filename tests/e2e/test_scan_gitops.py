@@ -135,14 +135,7 @@ spec:
     assert "its Applications of the generators git are not known" in _scan(folder, unknown).err
 
 
-@pytest.mark.parametrize(
-    ("before", "after", "said"),
-    [
-        ("kind: GitRepository", "kind: HelmRepository", "is of HelmRepository 'repository'"),
-        ("./charts/web", "./charts/none", "is not in this repository"),
-        ("./charts/web", "../../../../../../etc", "is not in this repository"),
-    ],
-)
+@from_table("before", "after", "said")
 def test_charts_that_are_elsewhere_are_named(
     folder: Path, before: str, after: str, said: str
 ) -> None:

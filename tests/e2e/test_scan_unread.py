@@ -6,22 +6,14 @@ from pathlib import Path
 
 import pytest
 
+from tests.data import beside
 from tests.e2e.command import chartkit
 
 POD = (
     "apiVersion: v1\nkind: Pod\nmetadata: {name: NAME}\nspec: {containers: [{name: c, image: x}]}\n"
 )
 CHART = "apiVersion: v2\nname: broken\nversion: 0.1.0\n"
-POLICY = """\
-apiVersion: kyverno.io/v1
-kind: ClusterPolicy
-metadata: {name: owner}
-spec:
-  rules:
-  - name: label
-    match: {any: [{resources: {kinds: [Pod]}}]}
-    validate: {message: no owner, pattern: {metadata: {labels: {owner: "?*"}}}}
-"""
+POLICY = beside(__file__)["policy"]
 
 
 @pytest.fixture

@@ -12,18 +12,10 @@ from typing import IO
 
 import pytest
 
+from tests.data import beside
 from tests.e2e.command import PROGRAM, chartkit
 
-POLICY = """\
-apiVersion: kyverno.io/v1
-kind: ClusterPolicy
-metadata: {name: team}
-spec:
-  rules:
-  - name: label
-    match: {any: [{resources: {kinds: [Pod], namespaceSelector: {matchLabels: {tier: gold}}}}]}
-    validate: {message: a team is needed, pattern: {metadata: {labels: {team: "?*"}}}}
-"""
+POLICY = beside(__file__)["policy"]
 POD = (
     "{apiVersion: v1, kind: Pod, metadata: {name: %s, namespace: gold%s}, spec: {containers: []}}\n"
 )

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.data import beside
+from tests.data import beside, from_table
 from tests.e2e.command import chartkit
 from tests.e2e.transcript import check_page
 from tests.files import write_files
@@ -36,14 +36,7 @@ def test_what_is_rendered(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("text", "rule", "place"),
-    [
-        ("replicas: 2", "CK112", "values.yaml:2:3"),
-        ("replicas: 4", "CK111", "values.yaml:2:3"),
-        ("autoscaling: {enabled: true, minReplicas: 2}", "CK112", "values.yaml:2:32"),
-    ],
-)
+@from_table("text", "rule", "place")
 def test_places_are_those_that_decide(tmp_path: Path, text: str, rule: str, place: str) -> None:
     (tmp_path / "values.yaml").write_text(f"admissionController:\n  {text}\n", "utf-8")
     done = chartkit(tmp_path, "values", "lint", "values.yaml", "--ha", "-o", "json")

@@ -11,24 +11,12 @@ import yaml
 
 from tests.addons.lsp.editor import applied, at, codes, editor
 from tests.addons.lsp.test_diagnostics import LABELLED, POD, PRIVILEGED
+from tests.data import beside
 from tests.small_charts import write_project
 
 pytestmark = [pytest.mark.slow, pytest.mark.asyncio]
 
-_TEMPLATE = """\
-{{- if .Values.enabled }}
-apiVersion: v1
-kind: Pod
-metadata:
-  name: {{ .Release.Name }}-web
-spec:
-  containers:
-  - name: web
-    image: registry.example/web:1
-    securityContext:
-      privileged: {{ .Values.privileged }}
-{{- end }}
-"""
+_TEMPLATE = beside(__file__)["template"]
 _VALUES = "enabled: true\nprivileged: true\n"
 
 

@@ -137,14 +137,7 @@ def test_both_forms_generate_the_same_objects(generate: str) -> None:
     assert agree(policy(generate), TRIGGERS, WORLD) > 0
 
 
-@pytest.mark.parametrize(
-    "preconditions",
-    [
-        "",
-        "preconditions: {all: [{key: '{{ element.name || `\"\"` }}', operator: Equals, "
-        "value: http}]}, ",
-    ],
-)
+@from_table("preconditions")
 def test_loops_generate_an_object_for_each_element(preconditions: str) -> None:
     legacy = policy(
         f"{{foreach: [{{list: 'request.object.spec.ports', {preconditions}apiVersion: v1, "

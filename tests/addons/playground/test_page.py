@@ -25,6 +25,7 @@ from chartkit.cli.main import cli
 from tests.addons.playground.browser import asked, launched, served
 from tests.addons.playground.test_link import POD, POLICY, SECRET, carried, packed
 from tests.browser.test_html_report import CHROMIUM
+from tests.data import beside
 from tests.shared import ROOT, shared
 
 if TYPE_CHECKING:
@@ -76,20 +77,7 @@ _FILES: Final = {
 }
 """The cases of each file, at equal distances."""
 Row = tuple[str, ...]
-LABELS = """\
-apiVersion: kyverno.io/v1
-kind: ClusterPolicy
-metadata: {name: owned-namespaces}
-spec:
-  rules:
-  - name: owner
-    match: {any: [{resources: {kinds: [Namespace]}}]}
-    exclude: {any: [{resources: {names: ["kube-*"]}}]}
-    validate:
-      failureAction: Enforce
-      message: A namespace names its owner.
-      pattern: {metadata: {labels: {owner: "?*"}}}
-"""
+LABELS = beside(__file__)["labels"]
 
 
 @pytest.fixture(scope="module")

@@ -9,6 +9,7 @@ from chartkit.addons.satisfy.conflicts import Unapplied, Unsettled, findings, un
 from chartkit.addons.satisfy.conflicts.rules import Shadowed, Undecided, shadowed, together
 from chartkit.engine import RunnablePolicy, compile_any, sorted_out
 from chartkit.model import Resource
+from tests.data import tables
 
 
 def _policies(*rules: dict[str, Any]) -> tuple[RunnablePolicy, ...]:
@@ -27,16 +28,7 @@ def _merge(text: str) -> dict[str, Any]:
     return {"mutate": {"patchStrategicMerge": yaml.safe_load(text)}}
 
 
-_GROWING = {
-    "mutate": {
-        "foreach": [
-            {
-                "list": "request.object.spec.containers",
-                "patchesJson6902": "- {op: add, path: /spec/tolerations/-, value: {key: a}}",
-            }
-        ]
-    }
-}
+_GROWING = tables(__file__)["growing"]
 _LABEL = """
 apiVersion: policies.kyverno.io/v1
 kind: MutatingPolicy

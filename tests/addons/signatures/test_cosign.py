@@ -357,14 +357,7 @@ def test_too_much_of_signatures_is_no_verdict(bench: Bench) -> None:
 
 
 @pytest.mark.parametrize("suffix", ["sig", "att"])
-@pytest.mark.parametrize(
-    ("platform", "found"),
-    [
-        (None, True),
-        ({"os": "linux", "architecture": "amd64"}, True),
-        ({"os": "linux", "architecture": "arm64"}, False),
-    ],
-)
+@from_table("platform", "found")
 def test_signatures_in_an_index(
     bench: Bench, suffix: str, platform: dict[str, str] | None, found: bool
 ) -> None:

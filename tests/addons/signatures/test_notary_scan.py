@@ -13,6 +13,7 @@ import yaml
 from chartkit.cli.main import main
 from chartkit.model import Body
 from tests.addons.signatures.test_notary_attestations import SBOM, artifact
+from tests.data import tables
 from tests.signing import notary as kit
 from tests.signing.notary_bench import Bench, plain
 from tests.unit.network.registry.registry_server import Registry, serving
@@ -22,18 +23,7 @@ SIGNED, UNSIGNED, STRANGE = IMAGES
 FAILED: Final = (
     "image attestations verification failed, verifiedCount: 0, requiredCount: 1, error: "
 )
-ONLY: Final = {
-    "matchConstraints": {
-        "resourceRules": [
-            {
-                "apiGroups": [""],
-                "apiVersions": ["v1"],
-                "operations": ["CREATE"],
-                "resources": ["pods"],
-            }
-        ]
-    }
-}
+ONLY: Final = tables(__file__)["only"]
 
 
 @pytest.fixture(scope="module")

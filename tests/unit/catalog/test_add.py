@@ -9,7 +9,7 @@ from click.testing import CliRunner, Result
 from chartkit.catalog.authoring.add import add, with_policy, with_profile
 from chartkit.cli.policies import policies
 from chartkit.errors import InputError
-from tests.data import from_table
+from tests.data import beside, from_table
 from tests.unit.library.upstream_files import CLUSTER_POLICY, vendored
 from tests.unit.project.project_files import write_policy, write_profile
 
@@ -18,19 +18,7 @@ _PROJECT = """\
 environments:
   dev: {kyverno: "1.19", kubernetes: "1.35"}   # the newest
 """
-_OWN = """\
-# What our teams keep to.
-apiVersion: chartkit.dev/v1
-kind: Profile
-metadata: {name: ours}
-spec:
-  title: Ours
-  policies:
-    # Nothing but the newest.
-    eks-best-practices/disallow-latest-tag: {}   # asked for by security
-
-  # The end.
-"""
+_OWN = beside(__file__)["own"]
 
 
 @pytest.fixture

@@ -14,6 +14,7 @@ from chartkit.model import Body
 from chartkit.project.project import read_project
 from chartkit.render.cache import cached_result
 from chartkit.render.model import RenderResult
+from tests.data import beside
 
 ROOT = Path(__file__).parents[3]
 
@@ -44,16 +45,7 @@ except SystemExit:
     pass
 print(json.dumps([*sys.modules]), file=sys.stderr)
 """
-_POLICY = """\
-apiVersion: kyverno.io/v1
-kind: ClusterPolicy
-metadata: {name: p}
-spec:
-  rules:
-  - name: r
-    match: {any: [{resources: {kinds: [Pod]}}]}
-    validate: {message: m, pattern: {spec: {hostIPC: false}}}
-"""
+_POLICY = beside(__file__)["policy"]
 _POD = "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec: {hostIPC: true}\n"
 _NOT_FOR_A_SCAN = (
     *("ssl", "urllib3", "http", "socketserver", "cryptography", "jinja2", "jsonschema", "rich"),

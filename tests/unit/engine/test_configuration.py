@@ -23,7 +23,7 @@ from chartkit.engine.reads import Reads, ReadTree, RecordedObject
 from chartkit.engine.request import Operation, Request, User
 from chartkit.errors import CompileError
 from chartkit.model import Body, Json, Resource, RuleResult, Status
-from tests.data import from_table
+from tests.data import from_table, tables
 from tests.unit.engine.policies import obj, policy_resource, request, rule
 
 POD = GroupVersionKind("", "v1", "Pod")
@@ -104,13 +104,7 @@ def _unsent(resource: Resource, labels: dict[str, str] | None = None, **data: ob
     return [str(each) for each in read_configuration(texts).unsent(resource, labels)]
 
 
-NOT_SYSTEM = {
-    "namespaceSelector": {
-        "matchExpressions": [
-            {"key": "kubernetes.io/metadata.name", "operator": "NotIn", "values": ["kube-system"]}
-        ]
-    }
-}
+NOT_SYSTEM = tables(__file__)["not-system"]
 ENABLED = {"namespaceSelector": {"matchLabels": {"kyverno": "on"}}}
 
 

@@ -19,7 +19,7 @@ from chartkit.helm.render import render_chart
 from chartkit.helm.sandbox.process import Limits
 from chartkit.helm.syntax import escape, literal
 from chartkit.library.templating import render_text
-from tests.data import from_table
+from tests.data import beside, from_table
 from tests.draws import draws
 from tests.shared import shared
 from tests.unit.helm.conftest import BACKENDS, Write, chosen
@@ -184,24 +184,7 @@ def test_literal_quotes_backticks() -> None:
     assert literal("`") == '{{ "`" }}'
 
 
-_GUARDED = """\
-{{- /* Ours. */ -}}
-{{- $name := "ours" }}
-{{- if eq (include "theirs.enabled" (merge (dict "name" $name) .)) "true" }}
-kind: A
-metadata:
-  name: {{ $name }}
-  labels:
-    {{- include "kyverno-policies.labels" . | nindent 4 }}
-    team: {{ .Values.team | default "ours" | quote }}
-message: "{{ request.operation }} of {{ `{{ request.namespace }}` }}"
-{{- if .Values.strict }}
-mode: strict
-{{- else }}
-mode: lax
-{{- end }}
-{{- end }}
-"""
+_GUARDED = beside(__file__)["guarded"]
 
 
 def _read(text: str) -> UpstreamText:

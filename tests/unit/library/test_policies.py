@@ -11,7 +11,7 @@ from chartkit.kyverno.versions import Version
 from chartkit.library.policies import FolderPolicy, read_library, read_policy, upstream_library
 from chartkit.library.profiles import read_profile
 from chartkit.library.templating import placed, render_text, source_mistakes
-from tests.data import from_table
+from tests.data import beside, from_table
 from tests.unit.project.project_files import write_policy
 
 _OWN = "parameters:\n  minimum: {type: integer, default: 2, description: How many.}\n"
@@ -211,16 +211,7 @@ def test_built_in_profiles_extend_one_another() -> None:
     }
 
 
-PLAIN = """\
-apiVersion: kyverno.io/v1
-kind: ClusterPolicy
-metadata: {name: needs-owner}
-spec:
-  rules:
-    - name: owner
-      match: {any: [{resources: {kinds: [Pod]}}]}
-      validate: {message: needs an owner, pattern: {metadata: {labels: {owner: "?*"}}}}
-"""
+PLAIN = beside(__file__)["plain"]
 
 
 @pytest.mark.parametrize("folder", [".", "team", "team/deeper"])
@@ -326,18 +317,7 @@ spec:
       value %>
 """,
 )
-ONE = """\
-kind: ClusterPolicy
-spec:
-  rules:
-    - name: one
-      validate:
-        message: hello
-        deny: {conditions: [a == b]}
-  list: [same]
-  added: true
-  text: it is so
-"""
+ONE = beside(__file__)["one"]
 TWO = ONE.replace("  list:", "    - name: two\n  list:")
 
 

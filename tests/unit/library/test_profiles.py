@@ -197,14 +197,7 @@ def test_settings_of_the_project_are_for_the_environments_that_have_the_policy(
     assert all("second" in each.policies for each in added.values())
 
 
-@pytest.mark.parametrize(
-    ("policies", "message"),
-    [
-        ("frist: {action: Audit}", "there is no policy 'frist'"),
-        ("second: {action: Audit}", "'second' is in no profile of any environment"),
-        ("first: {parameters: {x: 1}}", "policy 'first' has no parameter 'x'"),
-    ],
-)
+@from_table("policies", "message")
 def test_project_settings_for_unknown_policies_are_refused(
     tmp_path: Path, library: Library, policies: str, message: str
 ) -> None:
@@ -227,14 +220,7 @@ def test_mistakes_of_an_environment(
     assert raised.value.location.line == line
 
 
-@pytest.mark.parametrize(
-    ("name", "extends"),
-    [
-        ("pss-baseline", None),
-        ("pss-restricted", "pss-baseline"),
-        ("eks-best-practices", "pss-restricted"),
-    ],
-)
+@from_table("name", "extends")
 def test_built_in_profiles(name: str, extends: str | None) -> None:
     profile = read_profile(name, Path())
     assert [parent.name for parent in profile.extends] == ([extends] if extends else [])

@@ -3,17 +3,9 @@ import pytest
 from chartkit.documents.reader import parse_yaml
 from chartkit.errors import InputError
 from chartkit.output.values_merge import ConflictError, Prefer, merge_values
+from tests.data import beside, from_table
 
-BASE = """\
-# The values of a chart.
-replicas: 1
-image:
-  # where it comes from
-  registry: ghcr.io
-  tag: "1.19"
-ports: [80, 443]
-last: true
-"""
+BASE = beside(__file__)["base"]
 
 
 def merge(edited: str, generated: str, **options: Prefer) -> str:
@@ -84,14 +76,7 @@ def test_added_by_hand_stays() -> None:
     assert (merged["own"], merged["replicas"]) == ({"deep": 1}, 2)
 
 
-@pytest.mark.parametrize(
-    ("edited", "generated", "line", "name"),
-    [
-        ("replicas: 7", "replicas: 2", 2, "replicas"),
-        ("replicas: true", "replicas: 2", 2, "replicas"),
-        ("replicas: {a: 1}", "replicas: 2", 2, "replicas"),
-    ],
-)
+@from_table("edited", "generated", "line", "name")
 def test_a_conflict_is_shown_with_its_place(
     edited: str, generated: str, line: int, name: str
 ) -> None:

@@ -9,22 +9,10 @@ from chartkit.project.project import read_project
 from chartkit.render.environment import project_environment
 from chartkit.render.model import RenderResult
 from chartkit.render.pipeline import RenderOptions, render_project
+from tests.data import beside
 from tests.unit.render.test_pipeline import PROFILE, rows
 
-TEXT = """\
-profiles: [./small.yaml]
-defaults: {kyverno: "1.19", kubernetes: "1.34", engine: false}
-environments:
-  prd:
-    action: Enforce
-    exclude: [{namespaces: [kyverno], reason: the engine}]
-    clusters:
-      east: {region: eu-central-1}
-      west:
-        eks: "1.33"
-        policies: {disallow-host-path: {action: Audit}}
-  qa: {extends: prd, action: Audit}
-"""
+TEXT = beside(__file__)["text"]
 
 
 def render(folder: Path, text: str = TEXT) -> RenderResult:

@@ -16,7 +16,7 @@ from chartkit.project.project import read_project
 from chartkit.render import chart
 from chartkit.render.model import Outcome, RenderResult, Row
 from chartkit.render.pipeline import RenderOptions, render_project
-from tests.data import beside
+from tests.data import beside, from_table
 
 _TEXTS = beside(__file__)
 PROFILE = _TEXTS["profile"]
@@ -222,14 +222,7 @@ def test_a_wrong_example_of_an_own_policy_fails_at_its_place(tmp_path: Path) -> 
     assert row.message.endswith("of its good example Pod pod")
 
 
-@pytest.mark.parametrize(
-    ("file", "right", "wrong", "place"),
-    [
-        ("policy.yaml", "validate:", "validat:", "19:7"),
-        ("cel.yaml", "variables.label]", "variables.lable]", "18:67"),
-        ("cel.yaml", "has(object", "has(objekt", "18:13"),
-    ],
-)
+@from_table("file", "right", "wrong", "place")
 def test_a_mistake_of_an_own_policy_is_named_once(
     tmp_path: Path, file: str, right: str, wrong: str, place: str
 ) -> None:

@@ -13,21 +13,9 @@ from chartkit.documents.reader import read_text, resources
 from chartkit.model import RuleResult, RuleType, Status
 from chartkit.report import FORMATS, PolicyFacts, ReportOptions, ReportPer
 from chartkit.report.model import Acceptance, Accepted, AcceptedAs, field_text
-from tests.data import from_table
+from tests.data import beside, from_table
 
-POD = """\
-apiVersion: v1
-kind: Pod
-metadata:
-  name: web
-  labels:
-    app.kubernetes.io/name: web
-    0: zero
-spec:
-  containers:
-  - name: app
-    image: nginx
-"""
+POD = beside(__file__)["pod"]
 IMAGE = "/spec/containers/0/image"
 MISSING = "/spec/containers/0/securityContext/privileged"
 

@@ -7,19 +7,10 @@ import pytest
 from chartkit.errors import InputError
 from chartkit.testing.new import update
 from chartkit.testing.runner import run_tests
+from tests.data import beside
 from tests.unit.testing.objects import PATCHED, ROWS, write_test
 
-GENERATING = """\
-apiVersion: kyverno.io/v1
-kind: ClusterPolicy
-metadata: {name: make-config}
-spec:
-  rules:
-  - name: make
-    match: {any: [{resources: {kinds: [Pod]}}]}
-    generate:
-      {apiVersion: v1, kind: ConfigMap, name: made, namespace: shop, data: {data: {colour: blue}}}
-"""
+GENERATING = beside(__file__)["generating"]
 
 
 def failed(folder: Path) -> int:

@@ -238,14 +238,7 @@ def test_selected(folder: Path, patterns: list[str], rows: list[str]) -> None:
     assert not any(case.diagnostics for case in cases)
 
 
-@pytest.mark.parametrize(
-    ("pattern", "hint"),
-    [
-        ("require-ownr", "did you mean 'require-owner'?"),
-        ("require-owner/add", "did you mean 'require-owner'?"),
-        ("xyz*", "POLICY/RULE"),
-    ],
-)
+@from_table("pattern", "hint")
 def test_a_pattern_that_selects_nothing(folder: Path, pattern: str, hint: str) -> None:
     with pytest.raises(InputError, match="selects no result") as error:
         list(run_tests([folder], selection=Selection(("add-label", pattern))))

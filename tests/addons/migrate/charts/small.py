@@ -8,21 +8,10 @@ from chartkit.addons.migrate.charts.chart import ChartMigration, KnownTemplates,
 from chartkit.addons.migrate.charts.proof import render
 from chartkit.helm.model import Target
 from chartkit.model import Body
+from tests.data import beside
 
 TARGET = Target("release", "default")
-VALUES = """\
-enabled: true
-# Audit or Enforce
-action: Audit
-allow:
-- alpha
-- beta
-exclude:
-  any:
-  - resources:
-      namespaces:
-      - kube-system
-"""
+VALUES = beside(__file__)["values"]
 
 
 def policy(rules: str, settings: str = "", name: str = "{{ .Release.Name }}-p") -> str:

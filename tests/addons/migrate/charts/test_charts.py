@@ -628,14 +628,7 @@ def test_text_of_values_that_is_a_policy_is_named(tmp_path: Path) -> None:
 KEY = "-----BEGIN PUBLIC KEY-----\\nMFkwEwYHKoZIzj0CAQYI\\n-----END PUBLIC KEY-----"
 
 
-@pytest.mark.parametrize(
-    "references",
-    [
-        "\n      {{- toYaml .Values.images | nindent 6 }}",
-        "\n      {{- range .Values.images }}\n      - {{ . | quote }}\n      {{- end }}",
-        '\n      - "{{ .Values.registry }}/*"',
-    ],
-)
+@from_table("references")
 def test_image_references_come_from_values(tmp_path: Path, references: str) -> None:
     images = (
         f"    verifyImages:\n    - imageReferences:{references}\n      mutateDigest: false\n"
@@ -713,14 +706,7 @@ def test_blocks_of_one_condition_that_follow_each_other_are_one() -> None:
     assert merged(lines) == [*lines[:2], *lines[4:]]
 
 
-@pytest.mark.parametrize(
-    ("head", "row"),
-    [
-        ("| Parameter | Description | Default |", "| `policyType` | Form of"),
-        ("| Name | Description | Value |", "| `policyType` | Form of"),
-        ("| Key | Type | Default | Description |", '| `policyType` | string | `"ClusterPolicy"` |'),
-    ],
-)
+@from_table("head", "row")
 def test_tables_of_values_get_a_row_in_their_own_columns(
     tmp_path: Path, head: str, row: str
 ) -> None:

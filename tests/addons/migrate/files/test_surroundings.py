@@ -7,19 +7,9 @@ import yaml
 
 from chartkit.documents import input_files
 from tests.addons.migrate.files.migrations import migrated
+from tests.data import beside
 
-_POLICY = """\
-apiVersion: kyverno.io/v1
-kind: ClusterPolicy
-metadata: {name: team}
-spec:
-  rules:
-    - name: team
-      match: {any: [{resources: {kinds: [Pod]}}]}
-      validate:
-        message: m
-        pattern: {metadata: {labels: {team: "?*"}}}
-"""
+_POLICY = beside(__file__)["policy"]
 _PATCH = """\
 apiVersion: kyverno.io/v1
 kind: ClusterPolicy
@@ -285,25 +275,7 @@ def test_each_file_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert sorted(read) == sorted(texts)
 
 
-_TEMPLATE = """\
-apiVersion: kyverno.io/v1
-kind: ClusterPolicy
-metadata:
-  name: team
-spec:
-  validationFailureAction: {{ .Values.team.validationFailureAction }}
-  rules:
-  - name: team
-    match:
-      any:
-      - resources:
-          kinds: [Pod]
-    validate:
-      message: m
-      pattern:
-        spec:
-          hostPID: false
-"""
+_TEMPLATE = beside(__file__)["template"]
 
 
 def _chart(folder: Path) -> Path:

@@ -20,6 +20,7 @@ from chartkit.addons.migrate.proof import Answer, Aspect, Case, Coverage, Differ
 from chartkit.model import Diagnostic, Location, Resource, Severity
 from tests.addons.migrate.files.migrations import OPTIONS, migrated
 from tests.command_reports import OWN, in_format
+from tests.data import beside
 
 _PLACE = Location("p.yaml", 1, 0, "/spec/rules/2/validate")
 
@@ -152,17 +153,7 @@ def test_a_difference_is_a_note_of_the_rules_that_would_convert() -> None:
     ]
 
 
-_POLICY = """\
-apiVersion: kyverno.io/v1
-kind: ClusterPolicy
-metadata: {name: team}
-spec:
-  rules:
-    - name: team
-      match: {any: [{resources: {kinds: [Service]}}]}
-      preconditions: {all: [{key: KEY, operator: Equals, value: "yes"}]}
-      validate: {message: m, pattern: {metadata: {labels: {team: "?*"}}}}
-"""
+_POLICY = beside(__file__)["policy"]
 
 
 def _plan_of(folder: Path, **changes: Any) -> Plan:

@@ -45,14 +45,7 @@ def test_alternatives_hold_or_none_applies() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("pattern", "expression"),
-    [
-        ("spec: {securityContext: '?*'}", "false"),
-        ("spec: {=(securityContext): '!x'}", "!has(object.spec.securityContext)"),
-        ("spec: {containers: x}", "object.spec.containers.all(item, false)"),
-    ],
-)
+@from_table("pattern", "expression")
 def test_no_object_is_a_text(pattern: str, expression: str) -> None:
     assert converted(pattern) == expression
 

@@ -6,21 +6,9 @@ from chartkit.addons.migrate.values.context import Outcome
 from chartkit.addons.migrate.values.run import Migration, migrate
 from chartkit.documents.reader import parse_yaml, read_text
 from chartkit.values.moved import ENGINE, REPORTER
+from tests.data import beside
 
-OLD = """\
-kyvernoPlugin:
-  enabled: true  # for the dashboard
-  replicaCount: 2
-ui:
-  enabled: true
-  plugins:
-    kyverno: true
-  service:
-    type: NodePort
-target:
-  slack:
-    minimumPriority: warning
-"""
+OLD = beside(__file__)["old"]
 
 
 def _migrated(text: str, chart: str) -> Migration:

@@ -6,23 +6,9 @@ from chartkit.addons.operate.adopt.chart_values import chart_settings
 from chartkit.addons.operate.adopt.model import Estate, Outcome
 from chartkit.documents.reader import read_file, read_text
 from tests.addons.operate.adopt.conftest import POLICY, VERSIONS, Team
-from tests.data import from_table
+from tests.data import beside, from_table
 
-_CHART_VALUES = """\
-podSecurityStandard: baseline
-validationFailureAction: enforce
-validationFailureActionByPolicy: {disallow-host-path: Audit}
-validationFailureActionOverrides:
-  all: [{action: audit, namespaces: [legacy]}]
-  disallow-host-ports: [{action: audit, namespaces: [edge]}]
-includeOtherPolicies: [require-non-root-groups]
-includeRestrictedPolicies: [restrict-volume-types]
-policyExclude:
-  disallow-selinux: {any: [{resources: {kinds: [Pod], namespaces: [csi]}}]}
-background: true
-failurePolicy: Fail
-customLabels: {}
-"""
+_CHART_VALUES = beside(__file__)["chart-values"]
 
 
 @pytest.mark.slow

@@ -12,6 +12,7 @@ from chartkit.documents.reader import read_file
 from chartkit.model import Body
 from chartkit.project.project import read_project
 from tests.addons.operate.adopt.conftest import Team
+from tests.data import beside
 from tests.unit.network.cluster.server import PagedServer, forbidden, labelled, namespace, pod
 
 _VALUES: Body = {"admissionController": {"replicas": 3}}
@@ -141,16 +142,7 @@ def _current(server: PagedServer, manifest: str, **metadata: str) -> None:
     server.add(deployment, _release({}, "3.9.1", manifest))
 
 
-_STRONG_ROLE = """\
-apiVersion: rbac.authorization.k8s.io/v1
-kind: ClusterRole
-metadata: {name: "kyverno:background-controller:core"}
-rules: []
----
-apiVersion: v1
-kind: ConfigMap
-metadata: {name: old, namespace: kyverno}
-"""
+_STRONG_ROLE = beside(__file__)["strong-role"]
 
 
 @pytest.mark.slow

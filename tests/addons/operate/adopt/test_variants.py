@@ -5,6 +5,7 @@ import pytest
 from chartkit.documents.reader import read_file
 from chartkit.model import Body
 from tests.addons.operate.adopt.conftest import POLICY, VERSIONS, Team
+from tests.data import beside
 
 pytestmark = pytest.mark.slow
 
@@ -55,17 +56,7 @@ def test_settings_make_the_variants_of_a_policy(
     assert bool(fields) == (_PAYMENTS in settings.values())
 
 
-_HISTORY = """\
-apiVersion: kyverno.io/v1
-kind: ClusterPolicy
-metadata: {name: limit-revision-history}
-spec:
-  validationFailureAction: Audit
-  rules:
-    - name: few
-      match: {any: [{resources: {kinds: [Deployment, StatefulSet, DaemonSet]}}]}
-      validate: {message: At most 5., pattern: {spec: {revisionHistoryLimit: "<=5"}}}
-"""
+_HISTORY = beside(__file__)["history"]
 
 
 def test_values_that_a_parameter_of_a_library_takes_are_taken(team: Team) -> None:

@@ -11,6 +11,7 @@ from chartkit.kyverno.known_faults import announced, refuses_legacy_policies
 from chartkit.model import Body
 from tests.addons.operate.rehearsal import estate
 from tests.api_server import Api
+from tests.data import beside
 from tests.unit.network.cluster.conftest import World
 
 _FROM = ("--from", "1.19/1.34", "--to", "1.20")
@@ -198,20 +199,7 @@ def test_a_cluster_and_its_recording_are_rehearsed_alike(world: World) -> None:
     assert "--to 1.20 --cluster --fail-on high" in text
 
 
-_RELEASE = """\
-apiVersion: helm.toolkit.fluxcd.io/v2
-kind: HelmRelease
-metadata: {name: kyverno, namespace: kyverno}
-spec:
-  chart:
-    spec:
-      chart: kyverno
-      version: 3.9.1
-      sourceRef: {kind: HelmRepository, name: kyverno}
-  values:
-    features: {blockLegacyPolicyAPIs: {enabled: false}}
-    VALUES
-"""
+_RELEASE = beside(__file__)["release"]
 
 
 def test_values_of_releases_that_objects_declare_are_asked(

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from chartkit.catalog.policy_lint.rules import RULES
+from tests.data import beside
 from tests.unit.catalog.policy_lint.linting import HEAD, as_policy, lint
 
 OWN = {rule.id for rule in RULES if rule.id < "CK720"}
@@ -74,17 +75,7 @@ def conditions(block: str, operator: str, first: str, second: str) -> str:
     return pattern("{spec: {hostPID: false}}") + f"preconditions: {{{block}: {listed}}}\n"
 
 
-VALIDATING = """\
-apiVersion: policies.kyverno.io/v1
-kind: ValidatingPolicy
-metadata: {{name: example}}
-spec:
-  matchConstraints:
-    resourceRules:
-      - {{apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [pods]}}
-  validations:
-    - {}
-"""
+VALIDATING = beside(__file__)["validating"]
 
 
 def without(key: str, operations: str, resources: str) -> str:

@@ -7,19 +7,10 @@ import pytest
 from chartkit import bundled
 from chartkit.charts.plan import POLICIES, ChartPlan
 from chartkit.helm.render import render_chart
+from tests.data import beside
 
 _TEXTS = "chart/templates/_cel_text.tpl"
-_CALL = """\
-{{- range $at, $text := .Values.texts }}
----
-apiVersion: v1
-kind: ConfigMap
-metadata: {name: {{ printf "at-%d" $at }}}
-data:
-  {{- $call := dict "text" $text "variables" $.Values.variables }}
-  text: {{ include "kyverno-policies.celBefore" $call | toJson }}
-{{- end }}
-"""
+_CALL = beside(__file__)["call"]
 _BEFORE = {
     "object.spec.x == 1": "oldObject.spec.x == 1",
     "has(object.a)&&!object.b": "has(oldObject.a)&&!oldObject.b",

@@ -7,23 +7,9 @@ from chartkit.engine.cel.library.kubernetes.authz import Authorizer, Decision
 from chartkit.engine.cel.values import Value
 from chartkit.model import Body, Json
 from tests.conformance.cel_host import RecordedHost
+from tests.data import tables
 
-CONTEXT: Final[Mapping[str, Any]] = {
-    "resources": [
-        {
-            "gvr": ["", "v1", "configmaps"],
-            "object": {
-                "apiVersion": "v1",
-                "kind": "ConfigMap",
-                "metadata": {"name": "limits", "namespace": "team", "labels": {"a": "b"}},
-                "data": {"cpu": "2"},
-            },
-        }
-    ],
-    "globals": {"regions": {"names": ["eu", "us"]}},
-    "http": {"http://prices/eu": {"amount": 2.5}, "http://checks": {"allowed": True}},
-    "images": {"nginx:1.27": {"configData": {"config": {"User": "nginx"}}}},
-}
+CONTEXT: Final[Mapping[str, Any]] = tables(__file__)["context"]
 
 
 VARIABLES: Final[Mapping[str, Value]] = {

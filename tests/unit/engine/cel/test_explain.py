@@ -8,15 +8,9 @@ from chartkit.engine.cel import ENVIRONMENTS, compile_expression
 from chartkit.engine.cel.explain import Part, explain
 from chartkit.engine.cel.values import OptionalValue
 from chartkit.model import pointer_of
-from tests.data import from_table
+from tests.data import from_table, tables
 
-OBJECT = {
-    "metadata": {"name": "web"},
-    "spec": {
-        "replicas": 3,
-        "containers": [{"image": "a:1"}, {"image": "b", "ports": [80, 443]}],
-    },
-}
+OBJECT = tables(__file__)["object"]
 
 
 def lines(part: Part, indent: str = "") -> Iterator[str]:

@@ -218,14 +218,7 @@ def test_an_example_says_a_value_or_an_error() -> None:
     assert example_of("f('')  // error: no: a") == Example("f('')", "no: a", error=True)
 
 
-@pytest.mark.parametrize(
-    ("usage", "function", "receiver", "arguments"),
-    [
-        ("has(field)", "has", False, 1),
-        ("items.all(i, x, condition)", "all", True, 3),
-        ("value.orValue(other)", "orValue", True, 1),
-    ],
-)
+@from_table("usage", "function", "receiver", "arguments")
 def test_a_macro_is_read_from_its_usage(
     usage: str, function: str, receiver: bool, arguments: int
 ) -> None:

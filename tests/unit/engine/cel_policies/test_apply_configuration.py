@@ -93,14 +93,7 @@ def test_what_the_schema_refuses_is_told_in_kubernetes_words(fields: str, messag
     assert str(caught.value) == f"error applying patch: {message}"
 
 
-@pytest.mark.parametrize(
-    ("written", "shown"),
-    [
-        ("null", "&value.valueUnstructured{Value:0}"),
-        ("2", "&value.valueUnstructured{Value:2}"),
-        ("b'ab'", "&value.valueUnstructured{Value:[]uint8{0x61, 0x62}}"),
-    ],
-)
+@from_table("written", "shown")
 def test_what_is_no_text_is_shown_as_go_shows_it(written: str, shown: str) -> None:
     with pytest.raises(ApplyError, match=r"\.spec\.nodeName: expected string, got ") as caught:
         _applied(_spec(f"nodeName: {written}"))

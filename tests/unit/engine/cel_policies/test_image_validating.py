@@ -145,14 +145,7 @@ def test_an_image_that_is_no_text(image: Any) -> None:
     assert said(validating("true"), images(image))[0] == "error"
 
 
-@pytest.mark.parametrize(
-    ("given", "problem"),
-    [
-        ({"matchImageReferences": [{"glob": "[a"}]}, "unexpected end of input"),
-        ({"matchImageReferences": [{"expression": "'a'"}]}, "expected to be of type bool"),
-        ({"images": [{"name": "x", "expression": "1"}]}, "expected to be of type list"),
-    ],
-)
+@from_table("given", "problem")
 def test_image_validating_refused(given: dict[str, Any], problem: str) -> None:
     with pytest.raises(CompileError) as caught:
         said(validating("true", **given))

@@ -399,14 +399,7 @@ def test_what_cannot_be_applied_is_told_as_kubernetes_tells_it(patch: str, messa
     assert str(caught.value) == f"JSON Patch: {message}"
 
 
-@pytest.mark.parametrize(
-    ("value", "message"),
-    [
-        ("type(1)", "JSONPath valueExpression evaluated to a type that could not marshal to JSON: "
-         "type conversion not supported for 'type'"),
-        ("Object.spec{a: Object.spc{}}", 'type mismatch: unexpected type name "Object.spc"'),
-    ],
-)  # fmt: skip
+@from_table("value", "message")
 def test_a_value_that_is_no_json_is_refused(value: str, message: str) -> None:
     with pytest.raises(ApplyError) as caught:
         _patched(f"JSONPatch{{op: 'add', path: '/x', value: {value}}}")

@@ -52,14 +52,7 @@ def test_the_first_that_does_not_hold_decides() -> None:
     assert result.properties == {"cel.validationIndex": "1"}
 
 
-@pytest.mark.parametrize(
-    ("given", "status"),
-    [
-        ({"failurePolicy": "Fail"}, "error"),
-        ({"failurePolicy": "Ignore"}, "skip"),
-        ({}, "error"),
-    ],
-)
+@from_table("given", "status")
 def test_a_condition_that_fails(given: dict[str, Any], status: str) -> None:
     conditional = validating("true", matchConditions=conditions("object.nope == 1"), **given)
     assert said(conditional)[0] == status
@@ -115,14 +108,7 @@ def test_a_failure_that_is_not_scored_warns() -> None:
     assert said(unscored)[0] == "warn"
 
 
-@pytest.mark.parametrize(
-    ("expression", "status"),
-    [
-        ("object.a == 1 && type(object.a) == double", "pass"),
-        ("oldObject == null && request == null && namespaceObject == null", "pass"),
-        ("request.operation == 'CREATE'", "error"),
-    ],
-)
+@from_table("expression", "status")
 def test_payloads_that_are_no_requests(expression: str, status: str) -> None:
     judged = validating(expression, evaluation={"mode": "JSON"}, matchConstraints=None)
     assert said(judged, Resource({"a": 1}), is_json=True)[0] == status

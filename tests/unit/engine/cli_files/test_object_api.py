@@ -31,14 +31,7 @@ def test_object_api_lists(path: str, names: list[str]) -> None:
     assert found["kind"].endswith("List")
 
 
-@pytest.mark.parametrize(
-    ("path", "kind"),
-    [
-        ("/api/v1/namespaces/shop/pods/a", "Pod"),
-        ("/api/v1/namespaces/shop", "Namespace"),
-        ("/apis/apps/v1/namespaces/shop/deployments/a", "Deployment"),
-    ],
-)
+@from_table("path", "kind")
 def test_object_api_objects(path: str, kind: str) -> None:
     assert API.answer("GET", path)["kind"] == kind
 

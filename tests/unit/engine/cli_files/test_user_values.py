@@ -7,22 +7,11 @@ from chartkit.engine.cli_files.user_files import read_settings, read_values
 from chartkit.engine.cli_files.world import UserApi, UserGlobalContext, UserMocks
 from chartkit.errors import InputError, LookupFailed, NoSource
 from chartkit.model import Body, Json, Location
-from tests.data import from_table
+from tests.data import from_table, tables
 
 PLACE = Location("values.yaml", 1, 1)
 
-BODY: Body = {
-    "globalValues": {"a": "global", "request.operation": "UPDATE"},
-    "policies": [
-        {
-            "name": "p",
-            "resources": [{"name": "r", "values": {"a": "resource", "b.c": 1}}],
-            "rules": [{"name": "u", "values": {"v": 1}, "foreachValues": {"e": ["x", "y"]}}],
-        }
-    ],
-    "namespaceSelector": [{"name": "n", "labels": {"a": "1"}}, {"name": "m", "labels": {}}],
-    "namespaces": [{"metadata": {"name": "n", "labels": {"b": "2"}}}],
-}
+BODY: Body = tables(__file__)["body"]
 
 
 def test_the_first_values_that_fit_a_rule_are_its_own() -> None:

@@ -52,14 +52,7 @@ def test_it_must_match() -> None:
     assert not _applies(_exception(match={}))
 
 
-@pytest.mark.parametrize(
-    ("key", "applies"),
-    [
-        ("{{ request.object.metadata.labels.app }}", True),
-        ("other", False),
-        ("{{ request.object.metadata.labels.missing }}", False),
-    ],
-)
+@from_table("key", "applies")
 def test_exceptions_conditions(key: str, applies: bool) -> None:
     conditions = {"all": [{"key": key, "operator": "Equals", "value": "web"}]}
     assert _applies(_exception(conditions=conditions)) is applies

@@ -314,15 +314,8 @@ def test_images_of_a_pod() -> None:
     assert "ephemeralContainers" not in images
 
 
-@pytest.mark.parametrize(
-    ("kind", "steps"),
-    [
-        ("Deployment", ("spec", "template", "spec")),
-        ("Job", ("spec", "template", "spec")),
-        ("CronJob", ("spec", "jobTemplate", "spec", "template", "spec")),
-    ],
-)
-def test_images_of_controllers(kind: str, steps: tuple[str, ...]) -> None:
+@from_table("kind", "steps")
+def test_images_of_controllers(kind: str, steps: list[str]) -> None:
     body: Json = {"containers": [{"name": "c", "image": "a"}]}
     for step in reversed(steps):
         body = {step: body}

@@ -4,20 +4,12 @@ from pathlib import Path
 import pytest
 
 from chartkit.helm.kustomize.kustomization import Tree
+from tests.data import beside
 from tests.files import write_files
 
 Write = Callable[[dict[str, str]], Tree]
 
-POD = """\
-apiVersion: v1
-kind: Pod
-metadata:
-  name: web
-spec:
-  containers:
-    - name: web
-      image: nginx:1.27
-"""
+POD = beside(__file__)["pod"]
 
 
 @pytest.fixture

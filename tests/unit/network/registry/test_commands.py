@@ -214,16 +214,9 @@ def test_a_key_that_is_elsewhere_is_no_verdict(
     assert message.startswith(f"{place}failed to load public key from {key}: {why}")
 
 
-@pytest.mark.parametrize(
-    ("answer", "said"),
-    [
-        ((404, "MANIFEST_UNKNOWN", "unknown"), "image tag not found: GET {}: MANIFEST_UNKNOWN"),
-        ((403, "DENIED", "not yours"), "GET {}: DENIED: not yours"),
-        ((429, "TOOMANYREQUESTS", "later"), "GET {}: TOOMANYREQUESTS: later"),
-    ],
-)
+@from_table("answer", "said")
 def test_bad_news_of_a_registry_is_a_failure(
-    registry: Registry, tmp_path: Path, answer: tuple[int, str, str], said: str
+    registry: Registry, tmp_path: Path, answer: list[Any], said: str
 ) -> None:
     def refuses(handler: Handler) -> bool:
         handler.fail(*answer, Retry_After="0")

@@ -168,14 +168,7 @@ def test_a_helper_that_knows_nobody(
     assert _digest(registry) == _right(registry)
 
 
-@pytest.mark.parametrize(
-    ("then", "said"),
-    [
-        ("echo secret words >&2; exit 3", "failed for .* with exit code 3"),
-        ("echo secret words", "did not answer in JSON"),
-        ("echo []", "did not answer with an object"),
-    ],
-)
+@from_table("then", "said")
 def test_helpers_that_fail(
     registry: Registry,
     docker_config: Path,

@@ -10,7 +10,7 @@ from chartkit.kyverno.controllers import allows_http, controllers
 from chartkit.model import Resource
 from chartkit.project.project import Project
 from chartkit.render.pipeline import RenderOptions, render_project
-from tests.data import from_table
+from tests.data import beside, from_table
 from tests.unit.project.project_files import write_profile, write_project
 
 FLAG = "allowHTTPInNamespacedPolicies"
@@ -42,17 +42,7 @@ def test_every_controller_needs_it() -> None:
     assert not allows_http([])
 
 
-POLICY = """\
-apiVersion: policies.kyverno.io/v1
-kind: NamespacedValidatingPolicy
-metadata: {name: asks, namespace: default}
-spec:
-  matchConstraints:
-    resourceRules:
-      - {apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [pods]}
-  validations:
-    - expression: http.Get('http://prices.example').statusCode == 200
-"""
+POLICY = beside(__file__)["policy"]
 PROJECT = """\
 library: [policies]
 profiles: [./all.yaml]

@@ -12,6 +12,7 @@ from chartkit.project.project import read_project
 from chartkit.render.environment import of_environment
 from chartkit.render.model import Outcome, RenderResult, Row
 from chartkit.render.pipeline import RenderOptions, render_project
+from tests.data import beside
 from tests.unit.charts.upstream import vendored_files
 from tests.unit.charts.upstream.vendored_files import chart, packed_chart, with_subchart
 
@@ -200,17 +201,7 @@ def test_a_values_file_of_its_own_is_in_the_way(project: Path) -> None:
         _run(project)
 
 
-UPSTREAM_PROJECT = """\
-profiles: [pss-restricted]
-environments:
-  prd:
-    kyverno: "1.14"
-    kubernetes: "1.32"
-    highAvailability: true
-    exclude: [{namespaces: [kyverno]}]
-    policies:
-      disallow-host-path: {action: Enforce}
-"""
+UPSTREAM_PROJECT = beside(__file__)["upstream-project"]
 
 
 @pytest.fixture(scope="module")

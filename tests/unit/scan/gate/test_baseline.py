@@ -26,28 +26,12 @@ from chartkit.scan.gate.violation import (
     object_name,
     violations_of,
 )
-from tests.data import from_table
+from tests.data import beside, from_table, tables
 
 TODAY = date(2027, 1, 31)
 FILE = Path("baseline.yaml")
 
-TEXT = """\
-# Ours, agreed with security.
-apiVersion: chartkit.dev/v1
-kind: Baseline
-violations:
-  # The node agent.
-  - policy: privileged
-    rule: containers
-    object: apps/v1/DaemonSet/kube-system/agent   # see ADR 7
-    reason: It changes routes.
-
-  - policy: limits
-    object: v1/Pod/shop/cart
-    field: spec.containers[name=app].resources
-    until: 2027-01-31
-# The end.
-"""
+TEXT = beside(__file__)["text"]
 
 AGENT = Violation("privileged", "containers", "apps/v1/DaemonSet/kube-system/agent")
 CART = Violation("limits", "", "v1/Pod/shop/cart", "spec.containers[name=app].resources")
@@ -211,15 +195,7 @@ def test_file_without_a_document_is_no_baseline(tmp_path: Path) -> None:
         read_baseline(tmp_path / "b.yaml")
 
 
-POD = {
-    "apiVersion": "v1",
-    "kind": "Pod",
-    "metadata": {"name": "cart", "namespace": "shop", "annotations": {"example.com/a": "b"}},
-    "spec": {
-        "containers": [{"name": "app"}, {"name": "twice"}, {"name": "twice"}, "x"],
-        "volumes": [{"name": ""}],
-    },
-}
+POD = tables(__file__)["pod"]
 
 
 @from_table("pointer", "path")
@@ -242,13 +218,6 @@ def test_object_without_a_name_is_known_by_its_file() -> None:
     assert object_name(Resource({"a": 1}, Location("a/b.json", 7))) == "a/b.json"
 
 
-@pytest.mark.parametrize(
-    ("name", "parts"),
-    [
-        ("apps/v1/Deployment/shop/cart", ("apps/v1", "Deployment", "shop")),
-        ("v1/Namespace//shop", ("v1", "Namespace", "")),
-        ("a/b.json", ("", "", "")),
-    ],
-)
-def test_kind_and_namespace_of_an_object(name: str, parts: tuple[str, str, str]) -> None:
-    assert kind_and_namespace(name) == parts
+@from_table("name", "parts")
+def test_kind_and_namespace_of_an_object(name: str, parts: list[str]) -> None:
+    assert list(kind_and_namespace(name)) == parts

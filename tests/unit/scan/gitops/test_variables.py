@@ -10,20 +10,9 @@ from chartkit.scan.gitops.declared import configs_of, read_helm_release
 from chartkit.scan.gitops.model import Repository, filled
 from chartkit.scan.gitops.releases import values_documents
 from chartkit.values.lint.files import check_documents
-from tests.data import from_table
+from tests.data import beside, from_table
 
-RELEASE = """\
-apiVersion: helm.toolkit.fluxcd.io/v2
-kind: HelmRelease
-metadata: {name: kyverno, namespace: kyverno%s}
-spec:
-  chart:
-    spec: {chart: kyverno, sourceRef: {kind: HelmRepository, name: kyverno}}
-  values:
-    admissionController:
-      replicas: %s
-      podDisruptionBudget: {enabled: true, minAvailable: 1}
-"""
+RELEASE = beside(__file__)["release"]
 
 
 @from_table("text", "wanted")

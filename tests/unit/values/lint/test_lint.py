@@ -14,7 +14,7 @@ from chartkit.values.lint import ChartValues, Stage, lint, rules
 from chartkit.values.lint.files import check_files, defaults, fix_values
 from chartkit.values.lint.rule import Rule, no_moves
 from chartkit.values.lint.rules import RULES
-from tests.data import from_table, tables
+from tests.data import beside, from_table, tables
 
 _TABLES = tables(__file__)
 
@@ -307,17 +307,7 @@ def test_a_schema_that_is_none(
     assert len(capsys.readouterr().err.splitlines()) == 1
 
 
-UNKNOWN_DEFAULTS = """\
-replicas: 1
-empty: {}
-nothing: null
-controller:
-  podLabels: {a: b}
-  resources: {limits: {memory: 1Gi}}
-  metering: {disabled: false, port: 8000}
-features:
-  logging: {verbosity: 2}
-"""
+UNKNOWN_DEFAULTS = beside(__file__)["unknown-defaults"]
 
 
 def findings(overlay: str) -> list[str]:

@@ -101,14 +101,7 @@ def test_a_variable_is_no_constant() -> None:
         program.evaluate({"object": {}})
 
 
-@pytest.mark.parametrize(
-    ("text", "name"),
-    [
-        ("google.protobuf.Any", "google.protobuf.Any"),
-        ("[int].exists(t, t == int)", "t"),
-        ("type(object) == kubernetes.Namespace", "kubernetes.Namespace"),
-    ],
-)
+@from_table("text", "name")
 def test_a_type_that_is_no_value(text: str, name: str) -> None:
     with pytest.raises(CelCompileError) as caught:
         compile_expression(text, ENVIRONMENTS["vpol"])

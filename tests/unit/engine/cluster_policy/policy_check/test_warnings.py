@@ -96,14 +96,7 @@ def test_json_patches_of_pods() -> None:
     assert _texts({**body, "match": {"any": [{"resources": {"kinds": ["Pod"]}}]}}) == []
 
 
-@pytest.mark.parametrize(
-    ("named", "is_said"),
-    [
-        ("none", False),
-        ("Deployment", True),
-        ("CronJob,DaemonSet,Deployment,Job,StatefulSet", False),
-    ],
-)
+@from_table("named", "is_said")
 def test_pods_of_controllers_that_are_left_out(named: str, is_said: bool) -> None:
     resource = policy_resource()
     annotations = {"pod-policies.kyverno.io/autogen-controllers": named}

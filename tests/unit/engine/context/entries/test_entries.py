@@ -124,14 +124,7 @@ def test_a_query_that_resolves_to_no_text(query: str, json_type: str, go_type: s
         assert raised.value.message == message
 
 
-@pytest.mark.parametrize(
-    "body",
-    [
-        {"configMap": {"name": "c", "namespace": "n"}},
-        {"globalReference": {"name": "g"}},
-        {"imageRegistry": {"reference": "a"}},
-    ],
-)
+@from_table("body")
 def test_what_has_no_source_is_left_out(body: Body) -> None:
     with pytest.raises(QueryError, match='Unknown key "x" in path'):
         _load(body, world=OFFLINE)

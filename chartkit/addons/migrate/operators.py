@@ -71,7 +71,7 @@ def equals(key: Term, value: Term) -> Expr:
                 return fitting(text, pattern.value)
             if left.type == right.type == UNKNOWN and left.path and right.path:
                 return cel.equal(left.taken_for(TEXT).value, right.taken_for(TEXT).value)
-            if left.type == right.type == QUANTITY:
+            if {left.type, right.type} <= {QUANTITY, SIZE}:
                 return cel.equal(_compared_sizes(left, as_size(right)), 0)
             if left.type == QUANTITY and right.type == TEXT:
                 same = cel.equal(_compared_sizes(left, cel.call("quantity", right.value)), 0)
@@ -149,7 +149,7 @@ def _text_of_number(place: Place, wanted: str) -> Expr:
         if number is None or (place.type == "int" and not wanted.lstrip("+-").isdigit()):
             return cel.FALSE
         return cel.equal(place.value, number if place.type == "double" else int(wanted))
-    if place.type == QUANTITY:
+    if place.type in (QUANTITY, SIZE):
         # A size is not a string, and fits no wildcard.
         if quantity_or_none(wanted) is None:
             return cel.FALSE
@@ -267,7 +267,7 @@ def ordered(sign: str) -> Test:
                 return cel.compare(sign, double_of(key), double_of(value))
             case Value(left), Value(right) if left.type == UNKNOWN and right.type in _ORDERED:
                 return cel.compare(sign, left.taken_for(right.type).value, right.value)
-            case Value(left), Value(right) if left.type == right.type == QUANTITY:
+            case Value(left), Value(right) if {left.type, right.type} <= {QUANTITY, SIZE}:
                 return cel.compare(sign, _compared_sizes(left, as_size(right)), 0)
             case Value(left), Value(right) if left.type == right.type == TEXT:
                 return _ordered_texts(left.value, sign, right.value)

@@ -4,7 +4,7 @@ import pytest
 
 from chartkit.addons.migrate.differences import DELETIONS, EMPTY_SEARCHES, REFUSES_ALL
 from chartkit.model import Body
-from tests.addons.migrate.conversions import converted, deny, same_result
+from tests.addons.migrate.conversions import converted, deny, proved, same_result
 from tests.data import from_table
 from tests.objects import api_object
 
@@ -149,3 +149,16 @@ def test_a_search_of_an_empty_list_is_no_error() -> None:
     assert EMPTY_SEARCHES in converted(rule, "Ingress").changes
     written = rule.replace("{{ element.host }}", "a")
     assert EMPTY_SEARCHES not in converted(written, "Ingress").changes
+
+
+def test_a_loop_over_the_list_of_one_kind_or_another() -> None:
+    lists = "request.object.spec.containers || request.object.spec.template.spec.containers"
+    found = proved(
+        f"""
+        match: {{any: [{{resources: {{kinds: [Pod, Deployment]}}}}]}}
+        validate:
+          message: m
+          foreach: [{{list: "{lists}", pattern: {{image: 'a/*', =(tty): false}}}}]
+        """
+    )
+    assert "object.?spec.?template.?spec.?containers" in found.expressions[0]

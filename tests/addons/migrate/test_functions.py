@@ -1,6 +1,7 @@
 """Functions of JMESPath in conditions: what they become, and that both forms agree."""
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 import pytest
 
@@ -172,10 +173,16 @@ def test_an_empty_list_is_compared(owners: object) -> None:
 _GROUP = "request.userInfo.groups[?starts_with(@, 'tenant:')] | [0] | split(@, ':')[1]"
 
 
-def test_the_sum_of_sizes_is_one() -> None:
-    query = "{{ sum(request.object.spec.containers[].resources.requests.memory) }}"
-    (expression,) = proved(deny(query, "GreaterThan", "2Gi"), "Pod").expressions
-    assert "asApproximateFloat()" in expression
+@from_table("key", "operator", "value")
+def test_arithmetic_of_sizes_is_exact(key: str, operator: str, value: str) -> None:
+    rule = deny(f"{{{{ {key} }}}}", operator, value)
+    proved(rule, "Pod")
+    sizes = ("100m", "200m", "1500m", "0", "3Gi")
+    for first, second in pairwise(sizes):
+        body = _pod("")
+        for container, size in zip(body["spec"]["containers"], (first, second), strict=True):
+            container["resources"] = {"requests": {"cpu": size}, "limits": {"cpu": second}}
+        same_result(rule, body)
 
 
 def test_a_default_of_a_function_whose_argument_may_be_absent() -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, reduce
 from typing import Final, TypeVar
 
 from chartkit.addons.migrate.conversion import NotConvertible
@@ -334,17 +334,18 @@ def object_of(kinds: Sequence[GroupVersionKind] = (), variable: str = "object") 
 
 @cache
 def _fields(type_name: str) -> Mapping[str, Field]:
-    """Return the fields that all of several types have, with what is the same of each."""
-    fields, *others = (_fields_of_one(type_) for type_ in type_name.split(_EITHER))
-    for other in others:
-        fields = {
-            name: Field(
-                either(fields[name].type, other[name].type),
-                fields[name].required and other[name].required,
-            )
-            for name in fields
-            if name in other
-        }
+    """Return the fields of one of several types, with what is the same of each: only those that all
+    have if one of them may have others."""
+    types = type_name.split(_EITHER)
+    of_each = [_fields_of_one(type_) for type_ in types]
+    is_open = OBJECT in types or not all(of_each)
+    fields = {}
+    for name in dict.fromkeys(name for members in of_each for name in members):
+        found = [members[name] for members in of_each if name in members]
+        has_all = len(found) == len(of_each)
+        if has_all or not is_open:
+            type_ = reduce(either, (member.type for member in found))
+            fields[name] = Field(type_, has_all and all(member.required for member in found))
     return fields
 
 

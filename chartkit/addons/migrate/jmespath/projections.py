@@ -10,7 +10,13 @@ from typing import TYPE_CHECKING, Final
 from chartkit.addons.migrate.conversion import NotConvertible
 from chartkit.addons.migrate.expressions import build as cel
 from chartkit.addons.migrate.expressions.place import ANY_LIST, Place
-from chartkit.addons.migrate.expressions.verdict import conjunction, loop_variable, names_several
+from chartkit.addons.migrate.expressions.place import either as either_type
+from chartkit.addons.migrate.expressions.verdict import (
+    conjunction,
+    either,
+    loop_variable,
+    names_several,
+)
 from chartkit.addons.migrate.jmespath.functions.collections import ORDERED, listed, members
 from chartkit.addons.migrate.jmespath.lists import (
     Images,
@@ -138,6 +144,13 @@ def stream_of(term: Term, names: Names) -> Stream:
             return stream_of(concatenated([term], names.taken), names)
         case Constant():
             raise NotConvertible("a list that is written in the expression")
+        case Choice(holds, (Value() | Stream()) as first, (Value() | Stream()) as second):
+            lists = [stream_of(part, names) for part in (first, second)]
+            one, other = (list_.listed() for list_ in lists)
+            whole = cel.conditional(holds, one.value, other.value)
+            given = either(holds, *(list_.presence for list_ in lists))
+            place = Place(whole, (), either_type(one.type, other.type), given=given)
+            return stream_of(Value(place, strict=False), names)
         case Choice():
             raise NotConvertible("a list, or another value, is read as a list")
 

@@ -211,19 +211,19 @@ class Translator:
         return self.node(right, self.node(left, current))
 
     def _index(self, node: Node, current: Term | None) -> Term:
-        if current is None:
-            raise NotConvertible("an element of the whole context")
-        return element_at(current, node.value)
+        return element_at(_NULL if current is None else current, node.value)
 
     def _slice(self, node: Node, current: Term | None) -> Term:
-        if current is None:
-            raise NotConvertible("a part of the whole context")
-        return sliced(current, *node.value)
+        return sliced(_NULL if current is None else current, *node.value)
 
     def _current(self, _node: Node, current: Term | None) -> Term:
         if current is None:
             raise NotConvertible("an @ that is in no query of a value, and so the whole context")
         return current
+
+    def _identity(self, _node: Node, current: Term | None) -> Term:
+        # Projections ask it for a list, which the whole context is not: `a || []` is null.
+        return _NULL if current is None else current
 
     def _literal(self, node: Node, _current: Term | None) -> Term:
         if is_embedded(node.value):
@@ -383,7 +383,7 @@ _HANDLERS: Final[Mapping[Kind, _Handler]] = {
     Kind.INDEX: Translator._index,
     Kind.SLICE: Translator._slice,
     Kind.CURRENT: Translator._current,
-    Kind.IDENTITY: Translator._current,
+    Kind.IDENTITY: Translator._identity,
     Kind.LITERAL: Translator._literal,
     Kind.PIPE: Translator._pipe,
     Kind.PROJECTION: projections.projection,

@@ -29,7 +29,7 @@ from chartkit.engine.context.variables import has_references
 from chartkit.engine.kubernetes.kinds import CelKind
 from chartkit.model import Body, Json
 
-__all__ = ["convert_mutate", "mutations_of"]
+__all__ = ["convert_mutate", "converted_form", "mutations_of"]
 _METADATA = "metadata"
 _UNSAFE = ("object.", "Object.", "{", "}")
 
@@ -45,15 +45,15 @@ def convert_mutate(rule: Rule, policy: Policy) -> ConvertedRule:
     A rule about Pods whose new form Kyverno would extend to controllers in another way takes
     policies of its own for them.
     """
-    own = _converted(rule, policy.namespace)
+    own = converted_form(rule, policy.namespace)
     if not (own.scope.about_pods and autogen.controllers(policy)) or is_extended_alike(own):
         return own
     _, *extended = autogen.all_rules(replace(policy, rules=(rule,)))
-    others = [replace(_converted(form, policy.namespace), name=form.name) for form in extended]
+    others = [replace(converted_form(form, policy.namespace), name=form.name) for form in extended]
     return replace(own, is_extended=False, others=tuple(others))
 
 
-def _converted(rule: Rule, namespace: str) -> ConvertedRule:
+def converted_form(rule: Rule, namespace: str) -> ConvertedRule:
     """Return a rule as it stands; namespace: of a namespaced policy; empty for a ClusterPolicy."""
     if has_references(rule.body):
         raise NotConvertible("a reference to another part of the policy")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -93,6 +93,15 @@ class Field:
     def has_only(self, keys: Iterable[str]) -> bool:
         """Report whether an object here has no fields but some."""
         return all(sort.others is None and sort.fields.keys() <= set(keys) for sort in self._maps())
+
+    def scalars_but(self, keys: Collection[str]) -> list[str]:
+        """Return the fields of an object here but some; raises `NotConvertible` where one of them
+        may hold more than a scalar."""
+        fields = {key: None for sort in self._maps() for key in sort.fields if key not in keys}
+        is_open = any(sort.others is not None for sort in self._maps())
+        if is_open or not all(sort.scalar for key in fields for sort in self.child(key)._sorts()):
+            raise NotConvertible(f"server-side apply takes {self.place.path} as a whole")
+        return list(fields)
 
     @property
     def keys(self) -> tuple[str, ...] | None:

@@ -163,10 +163,6 @@ class StrategicMerge:
 
     def _object(self, patch: Json, at: Field) -> Expr | None:
         patch = require_object(patch)
-        if at.is_whole_object:
-            if not at.has_only(patch):
-                raise NotConvertible(f"server-side apply takes {at.place.path} as a whole")
-            self.replaces = True
         entries: Entries = {}
         for written, value in patch.items():
             anchor = anchor_of(written)
@@ -178,6 +174,13 @@ class StrategicMerge:
                 self.conditions.append(self.met(anchor, value, at))
         if not entries:
             return None
+        if at.is_whole_object:
+            self.replaces = True
+            for kept in at.scalars_but(entries):
+                place = at.child(kept).place
+                entries[kept] = (
+                    (place.as_optional, True) if place.is_optional else (place.value, False)
+                )
         is_typed = not at.is_map and all(is_field_name(key) for key in entries)
         return made(at.type_name if is_typed else "", entries)
 

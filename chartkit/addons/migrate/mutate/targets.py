@@ -7,7 +7,7 @@ change the targets in every background scan, whether or not there is a trigger.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -27,7 +27,7 @@ from chartkit.addons.migrate.matching.scope import (
     operations_of,
     scope_of,
 )
-from chartkit.addons.migrate.mutate import mutations_of
+from chartkit.addons.migrate.mutate import converted_form, mutations_of
 from chartkit.addons.migrate.rule import (
     ConvertedRule,
     context_of,
@@ -57,16 +57,19 @@ _PATH: Final = "mutate/targets/0"
 def convert_targets(rule: Rule, policy: Policy) -> ConvertedRule:
     """Return a rule with targets as policies that change them, one for each target and for each
     form of the rule for controllers; raises `NotConvertible`."""
-    own, *others = (
-        replace(
-            _converted(replace(form, mutate={**(form.mutate or {}), "targets": [target]}), policy),
-            name=form.name if number == 1 else f"{form.name}-{number}",
-        )
-        for form in autogen.all_rules(replace(policy, rules=(rule,)))
-        for number, target in enumerate((form.mutate or {})["targets"], 1)
-    )
+    forms = autogen.all_rules(replace(policy, rules=(rule,)))
+    own, *others = (made for form in forms for made in _of_form(form, form.mutate or {}, policy))
     is_extended = not own.scope.about_pods
     return replace(own, name="", is_extended=is_extended, others=tuple(others))
+
+
+def _of_form(form: Rule, body: Body, policy: Policy) -> Iterator[ConvertedRule]:
+    if not body.get("targets"):
+        # Kyverno's forms of a merge for controllers patch these, and no targets.
+        yield replace(converted_form(form, policy.namespace), name=form.name)
+    for number, target in enumerate(body.get("targets") or (), 1):
+        own = _converted(replace(form, mutate={**body, "targets": [target]}), policy)
+        yield replace(own, name=form.name if number == 1 else f"{form.name}-{number}")
 
 
 def _converted(rule: Rule, policy: Policy) -> ConvertedRule:
@@ -157,14 +160,14 @@ def _objects(written: Body, scope: Scope, names: Names, namespace: str) -> tuple
     api_version, resource = str(written["apiVersion"]), rule["resources"][0]
     name, place = str(written.get("name") or ""), str(written.get("namespace") or "")
     is_clustered = bool(scope.kinds) and is_cluster_scoped(scope.kinds[0])
-    where = [] if namespace or is_clustered else [text_expression(place, names)]
+    where = [] if namespace else [text_expression("" if is_clustered else place, names)]
     tests: list[Expr] = []
     metadata = scope.object.child("metadata")
     if has_wildcard(place):
         tests.append(fits(metadata.child("namespace").settled().value, place))
         where = [cel.literal("")]
     client, arguments = cel.ident("resource"), (api_version, resource, *where)
-    if name and place and not has_wildcard(name) and not has_wildcard(place):
+    if name and (place or is_clustered) and not has_wildcard(name) and not has_wildcard(place):
         names.note(NO_TARGET)
         return cel.method(client, "Get", *arguments, text_expression(name, names)), tests
     if has_wildcard(name) and not has_variable(name):

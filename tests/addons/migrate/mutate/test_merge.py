@@ -185,3 +185,16 @@ def test_lists_with_two_elements_of_one_key_are_left_as_they_are() -> None:
     assert not failed
     assert {"name": "A", "value": "b"} in patched["spec"]["containers"][0]["env"]
     assert [each for each in patched["spec"]["containers"][0]["env"] if each in env] == env
+
+
+def test_fields_of_what_is_replaced_as_a_whole_are_kept() -> None:
+    env = "[{name: A, valueFrom: {fieldRef: {fieldPath: spec.nodeName}}}]"
+    legacy = policy(merging(f"{{spec: {{containers: [{{(name): '*', env: {env}}}]}}}}"))
+    body = pod("{containers: [{name: app, image: a}]}")
+    mutated(legacy, body)
+    field = {"apiVersion": "v1", "fieldPath": "metadata.name"}
+    body["spec"]["containers"][0]["env"] = [{"name": "A", "valueFrom": {"fieldRef": field}}]
+    patched, failed = mutated(legacy, body)
+    assert not failed
+    (made,) = patched["spec"]["containers"][0]["env"]
+    assert made["valueFrom"] == {"fieldRef": {**field, "fieldPath": "spec.nodeName"}}

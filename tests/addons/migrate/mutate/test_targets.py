@@ -153,3 +153,18 @@ def test_braces_in_texts_keep_kyverno_from_extending() -> None:
     mutate = "patchStrategicMerge: {spec: {hostname: 'a}b'}}"
     assert len(documents(policy(mutate, autogen=None))) == 3
     assert_same(policy(mutate, autogen=None), [pod(), *controllers()])
+
+
+def test_a_target_outside_namespaces_is_read_by_its_name() -> None:
+    found = rule("{apiVersion: v1, kind: Namespace, name: '{{ request.namespace }}'}")
+    assert found.reason == ""
+    constraints = found.documents[0]["spec"]["targetMatchConstraints"]
+    assert constraints["expression"] == "resource.Get('v1', 'namespaces', '', request.namespace)"
+
+
+def test_controllers_of_pods_are_patched_themselves() -> None:
+    patch = "patchStrategicMerge: {metadata: {labels: {a: b}}}"
+    found = converted(f"mutate: {{targets: [{_NAMED}], {patch}}}", "Pod")
+    assert found.reason == ""
+    targets = ["targetMatchConstraints" in policy["spec"] for policy in found.documents]
+    assert targets == [True, False, False]

@@ -6,7 +6,6 @@ import pytest
 
 from chartkit.addons.migrate.convert import convert
 from chartkit.addons.migrate.differences import (
-    DIVISION,
     ENTRIES_BY_WORD,
     EVERY_KEY,
     FAILING_CONDITIONS,
@@ -112,7 +111,6 @@ _AMONG_TEXTS = (
 @pytest.mark.parametrize(
     ("rule", "kind", "change"),
     [
-        (_RATIO, "Pod", DIVISION),
         (_MUTATE, "Pod", FAILING_CONDITIONS),
         (_TEAM, "Service", NO_DATA),
         (_LISTED, "Service", LISTS_IN_TEXTS),
@@ -131,8 +129,9 @@ def test_a_difference_that_is_named(rule: str, kind: str, change: str) -> None:
 
 
 @pytest.mark.slow
-def test_a_condition_that_fails_decides_as_before() -> None:
-    proof, changes = _proof(_OF_IMAGE, "Pod", named=True)
+@pytest.mark.parametrize("rule", [_OF_IMAGE, _RATIO])
+def test_a_condition_that_fails_decides_as_before(rule: str) -> None:
+    proof, changes = _proof(rule, "Pod", named=True)
     assert not changes
     assert proof.equal, proof.differences
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Final
 
 from chartkit.addons.migrate.conversion import NotConvertible
-from chartkit.addons.migrate.differences import DECIMALS, DIVISION, TIMES
+from chartkit.addons.migrate.differences import DECIMALS, TIMES
 from chartkit.addons.migrate.expressions import build as cel
 from chartkit.addons.migrate.expressions.place import (
     INT_OR_TEXT,
@@ -41,7 +41,7 @@ from chartkit.addons.migrate.jmespath.terms import (
 )
 from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.syntax import Expr
-from chartkit.engine.cel.syntax.tree import Call, ListLiteral
+from chartkit.engine.cel.syntax.tree import Call, ListLiteral, Literal
 from chartkit.engine.cel.times import timestamp_of_text
 from chartkit.go.duration import SECOND, duration_or_none
 from chartkit.go.quantity import quantity_or_none
@@ -58,8 +58,7 @@ def sum_(_names: Names, args: Sequence[Term]) -> Term:
     elements, type_ = _elements(args[0], "the sum", sizes=True)
     total = cel.method(elements, "sum")
     if type_ == SIZE:
-        # There is no sum of quantities.
-        total = cel.call("quantity", cel.call("string", total))
+        total = _of_milli(total)
     if isinstance(elements, ListLiteral):
         return computed(total, type_)
     nothing = cel.nothing()
@@ -71,8 +70,8 @@ def _elements(term: Term, role: str, *, sizes: bool = False) -> tuple[Expr, str]
     """Return a list of numbers, and their type; sizes: whether those of sizes, too."""
     match term:
         case Stream() if sizes and term.item.type == QUANTITY:
-            amounts = "sizes.map(size, quantity(string(size)).asApproximateFloat())"
-            return cel.filled(amounts, sizes=term.required().list()), SIZE
+            amount = _milli(cel.filled("quantity(string(size))"))
+            return cel.macro(term.required().list(), "map", "size", amount), SIZE
         case Stream() if term.item.type in _NUMBERS:
             return term.required().list(), term.item.type
         case Stream() if not term.item.is_known and term.item.path:
@@ -130,13 +129,52 @@ def _arithmetic(name: str, operator: str, of_sizes: str = "") -> None:
         if of_sizes and all(map(_is_size, args)):
             first, second = map(_quantity, args)
             return computed(cel.method(first, of_sizes, second), SIZE)
-        if operator != "%" and any(type_of(arg) == "double" for arg in args):
-            left, right = map(_double, args)
-            return computed(cel.compare(operator, left, right), "double")
-        left, right = (_whole(arg) for arg in args)
-        return computed(cel.compare(operator, left, right), "int")
+        return _of_numbers(operator, args)
 
     FUNCTIONS[name] = function
+
+
+def _of_numbers(operator: str, args: Sequence[Term]) -> Term:
+    if operator != "%" and any(type_of(arg) == "double" for arg in args):
+        left, right = map(_double, args)
+        return computed(cel.compare(operator, left, right), "double")
+    left, right = (_whole(arg) for arg in args)
+    return computed(cel.compare(operator, left, right), "int")
+
+
+def _milli(size: Expr) -> Expr:
+    """Return a quantity as a whole number of thousandths, of which there are sums and products."""
+    return cel.filled("int(math.round(size.asApproximateFloat() * 1000.0))", size=size)
+
+
+def _of_milli(number: Expr) -> Expr:
+    return cel.filled("quantity(string(number) + 'm')", number=number)
+
+
+@declare
+def multiply(_names: Names, args: Sequence[Term]) -> Term:
+    """The product of two numbers, or of a size and a whole number."""
+    sizes = [term for term in args if _is_size(term)]
+    if len(sizes) == 1:
+        (factor,) = (_whole(term) for term in args if term is not sizes[0])
+        product = cel.compare("*", _milli(_quantity(sizes[0])), factor)
+        return computed(_of_milli(product), SIZE)
+    return _of_numbers("*", args)
+
+
+@declare
+def divide(_names: Names, args: Sequence[Term]) -> Term:
+    """The quotient of two numbers, or of two sizes."""
+    if all(type_of(term) in _NUMBERS for term in args):
+        first, second = map(_double, args)
+    else:
+        first, second = (cel.method(_quantity(term), "asApproximateFloat") for term in args)
+    quotient = cel.compare("/", first, cel.ident("divisor"))
+    safe = cel.conditional(cel.filled("divisor != 0.0"), quotient, cel.nothing())
+    match second:
+        case Literal(float() as number) if number:
+            return computed(cel.compare("/", first, second), "double")
+    return computed(cel.bind("divisor", second, safe), "double")
 
 
 def _double(term: Term) -> Expr:
@@ -158,7 +196,6 @@ def _whole(term: Term) -> Expr:
 
 _arithmetic("add", "+", "add")
 _arithmetic("subtract", "-", "sub")
-_arithmetic("multiply", "*")
 _arithmetic("modulo", "%")
 
 
@@ -201,16 +238,6 @@ def _quantity(term: Term) -> Expr:
         case Value(Place(Call("string", None) as written, ())):
             return cel.call("quantity", written)
     raise NotConvertible("arithmetic of values that may be no sizes")
-
-
-declare_as(
-    "divide",
-    "first.asApproximateFloat() / second.asApproximateFloat()",
-    "double",
-    change=DIVISION,
-    first=lambda _names, term: _quantity(term),
-    second=lambda _names, term: _quantity(term),
-)
 
 
 _NOW: Final = cel.filled("time.now()")

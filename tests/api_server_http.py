@@ -3,11 +3,11 @@
 import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from http.server import BaseHTTPRequestHandler
-from typing import Any, Final
+from typing import Final
 from urllib.parse import parse_qs, unquote, urlsplit
 
 from chartkit.model import Body
+from tests.loopback import QuietHandler
 from tests.protobuf_records import MAGIC, read_record
 
 TOKEN: Final = "a-token-that-nobody-may-see"
@@ -44,7 +44,7 @@ Reply = Callable[[Request], tuple[int, Body]]
 Watch = Callable[[Request], Iterator[tuple[str, Body]]]
 
 
-def handler(reply: Reply, watch: Watch) -> type[BaseHTTPRequestHandler]:
+def handler(reply: Reply, watch: Watch) -> type[QuietHandler]:
     """The handler of a server's connections; reply gives status and answer, watch may raise
     Refused when it is first asked."""
 
@@ -54,7 +54,7 @@ def handler(reply: Reply, watch: Watch) -> type[BaseHTTPRequestHandler]:
     return Bound
 
 
-class _Handler(BaseHTTPRequestHandler):
+class _Handler(QuietHandler):
     ways: tuple[Reply, Watch]
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
@@ -62,14 +62,11 @@ class _Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         self._serve()
 
-    do_POST = do_PUT = do_PATCH = do_DELETE = do_GET  # noqa: N815
-
-    def log_message(self, format: str, *args: Any) -> None: ...
+    do_POST = do_PUT = do_PATCH = do_DELETE = do_GET
 
     def _serve(self) -> None:
         url = urlsplit(self.path)
-        size = int(self.headers.get("Content-Length") or 0)
-        content = self.rfile.read(size)
+        content = self.content()
         request = Request(
             self.command,
             unquote(url.path).rstrip("/"),
@@ -91,11 +88,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _send(self, code: int, content: bytes) -> None:
         try:
-            self.send_response(code)
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(len(content)))
-            self.end_headers()
-            self.wfile.write(content)
+            self.answer(code, content, Content_Type="application/json")
         except (BrokenPipeError, ConnectionResetError):
             self.close_connection = True
 

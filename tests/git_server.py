@@ -2,16 +2,13 @@
 
 import os
 import subprocess
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler
 from pathlib import Path
-from typing import Any
 
 from tests.files import write_files
-from tests.loopback import LoopbackServer
+from tests.loopback import LoopbackServer, QuietHandler, running
 
 _INFO = "/info/refs"
 
@@ -36,49 +33,33 @@ class Served:
 @contextmanager
 def serving(root: Path) -> Iterator[Served]:
     """Serve repositories below a folder, and files."""
-    with LoopbackServer(("127.0.0.1", 0), _Handler) as server:
-        served = Served(f"http://127.0.0.1:{server.server_port}", root)
+    server = LoopbackServer(("127.0.0.1", 0), _Handler)
+    with running(server) as place:
+        served = Served(f"http://{place}", root)
         server.served = served  # type: ignore[attr-defined]
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        try:
-            yield served
-        finally:
-            server.shutdown()
+        yield served
 
 
-class _Handler(BaseHTTPRequestHandler):
+class _Handler(QuietHandler):
     def do_GET(self) -> None:
         served: Served = self.server.served  # type: ignore[attr-defined]
         path = self.path.partition("?")[0]
         served.asked.append(self.path)
         if path in served.redirects:
-            self.send_response(302)
-            self.send_header("Location", served.redirects[path])
-            self.send_header("Content-Length", "0")
-            self.end_headers()
+            self.answer(302, b"", Location=served.redirects[path])
         elif path.endswith(_INFO) and (served.root / path[1 : -len(_INFO)]).is_dir():
             folder = served.root / path[1 : -len(_INFO)]
             found = _git(["upload-pack", "--http-backend-info-refs", str(folder)], b"")
-            self._send(200, b"001e# service=git-upload-pack\n0000" + found)
+            self.answer(200, b"001e# service=git-upload-pack\n0000" + found)
         else:
             content = served.files.get(path)
-            self._send(404 if content is None else 200, content or b"")
+            self.answer(404 if content is None else 200, content or b"")
 
     def do_POST(self) -> None:
         served: Served = self.server.served  # type: ignore[attr-defined]
         served.asked.append(self.path)
-        body = self.rfile.read(int(self.headers["Content-Length"]))
         folder = served.root / self.path.removesuffix("/git-upload-pack")[1:]
-        self._send(200, _git(["upload-pack", "--stateless-rpc", str(folder)], body))
-
-    def _send(self, status: int, content: bytes) -> None:
-        self.send_response(status)
-        self.send_header("Content-Length", str(len(content)))
-        self.end_headers()
-        self.wfile.write(content)
-
-    def log_message(self, *_: Any) -> None:
-        """Say nothing."""
+        self.answer(200, _git(["upload-pack", "--stateless-rpc", str(folder)], self.content()))
 
 
 def _git(arguments: list[str], given: bytes) -> bytes:

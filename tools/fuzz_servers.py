@@ -79,7 +79,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(content)
 
-    do_GET = do_POST = do_PATCH = do_PUT = do_DELETE = _answer  # noqa: N815 - http.server's names
+    do_GET = do_POST = do_PATCH = do_PUT = do_DELETE = _answer
 
     def log_message(self, format: str, *args: object) -> None:
         """Say nothing."""

@@ -1,10 +1,8 @@
 """Charts of strangers through the command: one line, exit 2, no request, and Ctrl-C works."""
 
-import http.server
 import os
 import signal
 import subprocess
-import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -13,6 +11,7 @@ import pytest
 
 from tests.e2e.command import PROGRAM, chartkit, started
 from tests.files import write_files
+from tests.loopback import LoopbackServer, QuietHandler, running
 
 _FOREVER = "a: {{ range until 1000000 }}{{ range until 1000000 }}{{ end }}{{ end }}\n"
 _SECOND = 1.0
@@ -35,21 +34,13 @@ def requests_seen() -> Iterator[tuple[str, list[str]]]:
     """A server that answers everything, and what it was asked."""
     seen: list[str] = []
 
-    class Handler(http.server.BaseHTTPRequestHandler):
+    class Handler(QuietHandler):
         def do_GET(self) -> None:
             seen.append(self.path)
-            self.send_response(200)
-            self.end_headers()
-            self.wfile.write(b"{}")
+            self.answer(200, b"{}")
 
-        def log_message(self, *_: object) -> None:
-            return
-
-    server = http.server.HTTPServer(("127.0.0.1", 0), Handler)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield f"http://127.0.0.1:{server.server_port}", seen
-    server.shutdown()
-    server.server_close()
+    with running(LoopbackServer(("127.0.0.1", 0), Handler)) as place:
+        yield f"http://{place}", seen
 
 
 @pytest.mark.parametrize(

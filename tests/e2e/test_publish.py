@@ -17,14 +17,14 @@ from chartkit.errors import RenderError
 from chartkit.project.project import read_project
 from tests.data import from_table
 from tests.e2e.command import Done, chartkit
-from tests.writable_registry import WritableRegistry, serving_registry
+from tests.unit.network.registry.registry_server import Registry, serving
 
 _LINE = re.compile(r"(dist/(kyverno(?:-policies)?)-\d+\.\d+\.\d+\.tgz)  (sha256:[0-9a-f]{64})")
 
 
 @pytest.fixture
-def registry() -> Iterator[WritableRegistry]:
-    with serving_registry() as server:
+def registry() -> Iterator[Registry]:
+    with serving(version="1.1") as server:
         yield server
 
 
@@ -150,7 +150,7 @@ def test_key_that_cannot_sign_is_named(project: Path, text: str | None, message:
 
 
 def test_pushed_charts_are_in_the_registry_with_what_was_signed(
-    dist: Path, registry: WritableRegistry, helm: str
+    dist: Path, registry: Registry, helm: str
 ) -> None:
     remote = f"oci://{registry.host}/team/charts"
     arguments = ("push", remote, *charts(dist), "--plain-http", "--helm", helm)
@@ -159,9 +159,10 @@ def test_pushed_charts_are_in_the_registry_with_what_was_signed(
     for line in done.out.splitlines():
         reference, _, digest = line.partition("@")
         name, _, tag = reference.removeprefix(f"{remote}/").partition(":")
-        _, content = registry.manifests[f"team/charts/{name}", tag]
+        _, content = registry.manifests[f"/v2/team/charts/{name}/manifests/{tag}"]
         assert digest == f"sha256:{hashlib.sha256(content).hexdigest()}"
-    assert {file.read_bytes() for file in dist.iterdir()} <= set(registry.blobs.values())
+    kept = {content for _, content in registry.documents.values()}
+    assert {file.read_bytes() for file in dist.iterdir()} <= kept
     writes = registry.writes
     again = chartkit(dist, *arguments)
     assert again.code == 0, again.err
@@ -171,7 +172,7 @@ def test_pushed_charts_are_in_the_registry_with_what_was_signed(
 
 @pytest.mark.slow
 def test_version_with_other_content_is_replaced_on_request_alone(
-    project: Path, dist: Path, registry: WritableRegistry
+    project: Path, dist: Path, registry: Registry
 ) -> None:
     remote = f"oci://{registry.host}/charts"
     settings = project / "chartkit.yaml"
@@ -179,7 +180,7 @@ def test_version_with_other_content_is_replaced_on_request_alone(
     assert chartkit(project, "render").code == 0
     done = chartkit(project, "push", remote, "--plain-http")
     assert done.code == 0, done.err
-    before = dict(registry.manifests)
+    before = registry.manifests
     other = ("push", remote, *charts(dist), "--plain-http")
     done = chartkit(project, *other)
     assert done.code == 1
@@ -190,7 +191,7 @@ def test_version_with_other_content_is_replaced_on_request_alone(
     assert registry.manifests != before
 
 
-def test_registry_that_refuses_is_quoted(dist: Path, registry: WritableRegistry) -> None:
+def test_registry_that_refuses_is_quoted(dist: Path, registry: Registry) -> None:
     registry.refusal = 403
     remote = f"oci://{registry.host}/charts"
     done = chartkit(dist, "push", remote, *charts(dist), "--plain-http")

@@ -6,11 +6,11 @@ import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from threading import Thread
 from typing import TYPE_CHECKING, Any, Final
 
 from chartkit.addons.playground.server import HOST, pages, serving
 from tests.browser.test_html_report import CHROMIUM
+from tests.loopback import running
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -38,10 +38,8 @@ _ASK: Final = """async ([script, questions]) => {
 @contextmanager
 def served(folder: Path) -> Iterator[str]:
     """Serve a built page as the command does, and yield its address."""
-    with serving(pages(folder), 0) as server:
-        Thread(target=server.serve_forever, daemon=True).start()
+    with serving(pages(folder), 0) as server, running(server):
         yield f"http://{HOST}:{server.server_port}/"
-        server.shutdown()
 
 
 @contextmanager

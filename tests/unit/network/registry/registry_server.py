@@ -1,4 +1,4 @@
-"""A registry on loopback: images in memory, behind whatever a test wants of its answers."""
+"""A registry on loopback: images in memory, pushed ones too, behind the answers a test wants."""
 
 import contextlib
 import hashlib
@@ -7,11 +7,10 @@ import ssl
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler
 from urllib.parse import parse_qs, urlsplit
 
 from chartkit.model import Body, Json
-from tests.loopback import LoopbackServer
+from tests.loopback import LoopbackServer, QuietHandler, running
 
 INDEX = "application/vnd.oci.image.index.v1+json"
 MANIFEST = "application/vnd.oci.image.manifest.v1+json"
@@ -35,7 +34,7 @@ class Registry:
     token is wanted; announced: the digest that every document is announced under, its own where
     empty; connections: how many were made; has_referrers: whether the registry lists what refers
     to a digest itself rather than by tags; page: descriptors in a page of such a list, 0 for all
-    of them in one."""
+    of them in one; refusal: the status that every write gets, 0 for none; writes: how many came."""
 
     host: str = ""
     scheme: str = "http"
@@ -51,6 +50,13 @@ class Registry:
     connections: int = 0
     has_referrers: bool = True
     page: int = 0
+    refusal: int = 0
+    writes: int = 0
+
+    @property
+    def manifests(self) -> dict[str, tuple[str, bytes]]:
+        """Types and contents of all manifests by their paths."""
+        return {path: kept for path, kept in self.documents.items() if "/manifests/" in path}
 
     def add(self, repository: str, tag: str, media_type: str, body: Json) -> str:
         """A manifest under its tag (if it has any) and digest."""
@@ -128,7 +134,7 @@ class Registry:
         return f"/v2/{repository}/manifests/{subject.replace(':', '-')}"
 
 
-class Handler(BaseHTTPRequestHandler):
+class Handler(QuietHandler):
     """Answers one connection."""
 
     registry: Registry
@@ -155,6 +161,10 @@ class Handler(BaseHTTPRequestHandler):
             self.answer(200, b"{}")
         elif "/referrers/" in path and registry.has_referrers:
             self._refer(path)
+        elif path.endswith("/tags/list"):
+            start = f"{path.removesuffix('tags/list')}manifests/"
+            tags = [name.removeprefix(start) for name in registry.documents if start in name]
+            self.answer(200, json.dumps({"name": path[4:-10], "tags": tags}).encode())
         elif path in registry.documents:
             media_type, content = registry.documents[path]
             digest = registry.announced or digest_of(content)
@@ -162,7 +172,32 @@ class Handler(BaseHTTPRequestHandler):
         else:
             self.fail(404, "MANIFEST_UNKNOWN", "manifest unknown")
 
-    do_POST = do_HEAD = do_GET  # noqa: N815 - the names that http.server calls
+    do_HEAD = do_GET
+
+    def do_POST(self) -> None:
+        if "/blobs/uploads" not in self.path:
+            self.do_GET()
+            return
+        self.content()
+        place = self.path.partition("?")[0].rstrip("/")
+        self.answer(self.registry.refusal or 202, b"", Location=f"{place}/one")
+
+    def do_PUT(self) -> None:
+        registry, content, url = self.registry, self.content(), urlsplit(self.path)
+        digest = digest_of(content)
+        registry.writes += 1
+        if registry.refusal:
+            self.answer(registry.refusal, b"")
+            return
+        if "/manifests/" in url.path:
+            document = (self.headers.get("Content-Type", ""), content)
+            for place in (url.path, f"{url.path.rpartition('/')[0]}/{digest}"):
+                registry.documents[place] = document
+        else:
+            assert parse_qs(url.query)["digest"] == [digest]
+            place = f"{url.path.partition('/blobs/')[0]}/blobs/{digest}"
+            registry.documents[place] = ("application/octet-stream", content)
+        self.answer(201, b"", Docker_Content_Digest=digest, Location=url.path)
 
     def _refer(self, path: str) -> None:
         """What refers to a digest, in pages; nothing, where nobody has said what."""
@@ -197,7 +232,7 @@ class Handler(BaseHTTPRequestHandler):
     def _token(self) -> None:
         registry = self.registry
         if self.command == "POST":
-            form = parse_qs(self.rfile.read(int(self.headers["Content-Length"])).decode())
+            form = parse_qs(self.content().decode())
             allowed = form["refresh_token"] == [registry.password]
         else:
             said = self.headers.get("Authorization", "")
@@ -211,18 +246,6 @@ class Handler(BaseHTTPRequestHandler):
         """An answer in the form that registries give their errors."""
         body = {"errors": [{"code": code, "message": message}]}
         self.answer(status, json.dumps(body).encode(), **headers)
-
-    def answer(self, status: int, content: bytes, **headers: str) -> None:
-        """A whole answer."""
-        self.send_response(status)
-        for name, value in {"Content_Length": str(len(content)), **headers}.items():
-            self.send_header(name.replace("_", "-"), value)
-        self.end_headers()
-        if self.command != "HEAD":
-            self.wfile.write(content)
-
-    def log_message(self, *_: object) -> None:
-        """Nothing on standard error."""
 
 
 def slow(handler: Handler) -> bool:
@@ -255,16 +278,12 @@ def serving(tls: ssl.SSLContext | None = None, version: str = "1.0") -> Iterator
         (Handler,),
         {"registry": registry, "stop": stop, "protocol_version": f"HTTP/{version}"},
     )
-    with LoopbackServer(("127.0.0.1", 0), handler) as server:
-        if tls:
-            server.socket = tls.wrap_socket(server.socket, server_side=True)
-        server.handle_error = lambda *_: None  # type: ignore[method-assign]
-        registry.host = f"127.0.0.1:{server.server_address[1]}"
-        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
-        thread.start()
+    server = LoopbackServer(("127.0.0.1", 0), handler)
+    if tls:
+        server.socket = tls.wrap_socket(server.socket, server_side=True)
+    server.handle_error = lambda *_: None  # type: ignore[method-assign]
+    with running(server) as registry.host:
         try:
             yield registry
         finally:
             stop.set()
-            server.shutdown()
-            thread.join(10)

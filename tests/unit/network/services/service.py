@@ -5,10 +5,9 @@ import ssl
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler
 from typing import Any
 
-from tests.loopback import LoopbackServer
+from tests.loopback import LoopbackServer, QuietHandler, running
 
 Fault = Callable[["_Handler"], None]
 """What is done in an answer's place."""
@@ -48,14 +47,13 @@ class Service:
         self.answers[path] = (status, b"", {"Location": location})
 
 
-class _Handler(BaseHTTPRequestHandler):
+class _Handler(QuietHandler):
     service: Service
 
     def do_GET(self) -> None:
-        size = int(self.headers.get("Content-Length") or 0)
         headers = {key.lower(): value for key, value in self.headers.items()}
         path = self.path
-        self.service.asked.append(Asked(self.command, path, headers, self.rfile.read(size)))
+        self.service.asked.append(Asked(self.command, path, headers, self.content()))
         bare = path.partition("?")[0]
         fault = self.service.faults.get(bare)
         if fault is not None:
@@ -63,18 +61,10 @@ class _Handler(BaseHTTPRequestHandler):
             return
         answers = self.service.answers
         status, body, *more = answers.get(path) or answers.get(bare) or (404, b"no such path")
-        self.send_response(status)
-        for key, value in (more[0] if more else {}).items():
-            self.send_header(key, value)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
         with contextlib.suppress(OSError):
-            self.wfile.write(body)
+            self.answer(status, body, **(more[0] if more else {}))
 
-    do_POST = do_GET  # noqa: N815 - the name that http.server calls
-
-    def log_message(self, *_: object) -> None:
-        """Nothing."""
+    do_POST = do_GET
 
 
 def cut(handler: _Handler) -> None:
@@ -124,12 +114,8 @@ def serving(tls: ssl.SSLContext | None = None) -> Iterator[Service]:
     server.handle_error = lambda *_: None  # type: ignore[method-assign]
     if tls is not None:
         server.socket = tls.wrap_socket(server.socket, server_side=True)
-    service.place = f"127.0.0.1:{server.server_address[1]}"
-    thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
-    thread.start()
-    try:
-        yield service
-    finally:
-        service.stop.set()
-        server.shutdown()
-        server.server_close()
+    with running(server) as service.place:
+        try:
+            yield service
+        finally:
+            service.stop.set()

@@ -19,6 +19,9 @@ _AMONG: Final = re.compile(
     r"(\w+(?:[\w.?]|\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)|\[[^\[\]\s]*\])*)"
     r" in chartkitlist(\d{3})"
 )
+_OBJECTS: Final = re.compile(
+    r"(Object[\w.]*)(\{(?:[^{}]|\{[^{}]*\})*\b(tolerations): )chartkitlist(\d{3})"
+)
 _OUTER: Final = "$outer"
 _DOT: Final = re.compile(r"(?<![\w.$)\"])(\.(?=[a-z_]))")
 _ROOT: Final = re.compile(r"(?<![\w.$)\"])\.(?=Values\b|Release\b|Chart\b|Capabilities\b)")
@@ -33,7 +36,6 @@ class TemplateCode:
     """
 
     variants: Variants
-    uses_helpers: bool = False
     looping: list[str] = field(default_factory=list)
     optional: set[str] = field(default_factory=set)
     variables: dict[str, str] = field(default_factory=dict)
@@ -124,6 +126,7 @@ class TemplateCode:
                     self._require_number(match)
                 parts[at] = MARK.sub(self.printed, escaped(part))
         whole = _AMONG.sub(self._fitting, "".join(parts))
+        whole = _OBJECTS.sub(self._objects, whole)
         return LISTS.sub(self._list, whole)
 
     def _require_number(self, match: re.Match[str]) -> None:
@@ -138,18 +141,23 @@ class TemplateCode:
                 self.variants.refuse(mark, ANY, WILDCARDS)
         return f"{{{{ {self.list_code(parts)} | toJson }}}}"
 
+    def _objects(self, match: re.Match[str]) -> str:
+        """Return an object of a type with a list of others, which a helper writes."""
+        items = argument(self.list_code(self.variants.lists[int(match[4])]))
+        facts = f'"type" "{match[1]}.{match[3]}" "items" {items}'
+        return f'{match[1]}{match[2]}{{{{ include "CHART.objects" (dict {facts}) }}}}'
+
     def _fitting(self, match: re.Match[str]) -> str:
         """Report whether a text is among those of a list with wildcards, which a helper writes."""
         parts = self.variants.lists[int(match[2])]
         if not self.variants.wild.intersection(parts):
             return match[0]
-        self.uses_helpers = True
         text = re.sub(r"(?<=\()\s+|\s+(?=\))", "", match[1])
         facts = f'"text" {json.dumps(text)} "values" {argument(self.list_code(parts))}'
         # What is absent is equal to no text, and ends with none.
         wild = text.replace(".orValue(null)", ".orValue('')")
         facts += f' "wild" {json.dumps(wild)}' if wild != text else ""
-        return f'{{{{ include "{self.variants.prefix}.fits" (dict {facts}) }}}}'
+        return f'{{{{ include "CHART.fits" (dict {facts}) }}}}'
 
     def list_code(self, parts: Sequence[str]) -> str:
         """Return the code of a list of several parts, of which some may be missing."""

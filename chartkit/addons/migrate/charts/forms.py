@@ -128,7 +128,7 @@ def _new_form(text: str, region: Region, named: NamedTemplates) -> NewForm:
     ]
     template = PolicyTemplate(nodes, named.nodes, region.variables, named.values)
     switch = f"{region.root}.Values.{SWITCH}"
-    variants = Variants(template, region.line, f'eq {switch} "both"', named.prefix)
+    variants = Variants(template, region.line, f'eq {switch} "both"')
     variants.explore()
     writer = Writer(variants)
     parts: dict[str, list[str]] = {}
@@ -145,10 +145,12 @@ def _new_form(text: str, region: Region, named: NamedTemplates) -> NewForm:
         parts.setdefault(condition, []).extend(lines)
     guards = _guards(variants)
     settings = [f"{{{{- {name} := {code} }}}}" for name, code in writer.code.variables.items()]
+    helper, own = 'include "CHART.', f'include "{named.prefix}.'
+    texts = {key: "\n".join([*settings, *guards, *lines]) for key, lines in parts.items()}
     return NewForm(
         region,
-        {key: "\n".join([*settings, *guards, *lines]) for key, lines in parts.items()},
-        writer.code.uses_helpers,
+        {key: text.replace(helper, own) for key, text in texts.items()},
+        any(helper in text for text in texts.values()),
         list(variants.guards.values()),
     )
 

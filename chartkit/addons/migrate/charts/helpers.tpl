@@ -80,8 +80,7 @@ and wild, where another text is for wildcards. */}}
 {{- else if regexMatch "^[*]+$" . -}}
 {{- $tests = append $tests "true" -}}
 {{- else if regexMatch "[*?]" $middle -}}
-{{- $pattern := regexQuoteMeta . | replace "\\*" ".*" | replace "\\?" "." -}}
-{{- $tests = append $tests (printf "%s.matches(%s)" $text (printf "(?s)^%s$" $pattern | toJson)) -}}
+{{- $tests = append $tests (printf "%s.matches(%s)" $text (include "CHART.regularExpression" . | toJson)) -}}
 {{- else if and (hasPrefix "*" .) (hasSuffix "*" .) -}}
 {{- $tests = append $tests (printf "%s.contains(%s)" $text (toJson $middle)) -}}
 {{- else -}}
@@ -92,6 +91,24 @@ and wild, where another text is for wildcards. */}}
 {{- $tests = prepend $tests (printf "%s in %s" $.text (toJson .)) -}}
 {{- end -}}
 ({{ join " || " $tests | default "false" }})
+{{- end -}}
+
+{{/* A list of objects in CEL. Takes their type, and items. */}}
+{{- define "CHART.objects" -}}
+{{- $objects := list -}}
+{{- range .items -}}
+{{- $fields := list -}}
+{{- range $name, $value := . -}}
+{{- $fields = append $fields (printf "%s: %s" $name (toJson $value)) -}}
+{{- end -}}
+{{- $objects = append $objects (printf "%s{%s}" $.type (join ", " $fields)) -}}
+{{- end -}}
+[{{ join ", " $objects }}]
+{{- end -}}
+
+{{/* The regular expression of a text with wildcards. */}}
+{{- define "CHART.regularExpression" -}}
+(?s)^{{ regexQuoteMeta . | replace "\\*" ".*" | replace "\\?" "." }}$
 {{- end -}}
 
 {{/*

@@ -40,9 +40,10 @@ def merged(lines: Sequence[str]) -> list[str]:
     opened: list[str] = []
     closed = ""
     for line in lines:
-        if closed and line == closed:
+        if closed and (line in (closed, _opposite(closed)) or _opposite(line) == closed):
             made.pop()
-            opened.append(line)
+            made += [f"{line.partition('{')[0]}{{{{- else }}}}"] * (line != closed)
+            opened.append(line if line == closed else "")
             closed = ""
             continue
         closed = ""
@@ -56,6 +57,12 @@ def merged(lines: Sequence[str]) -> list[str]:
             opened[-1] = ""
         made.append(line)
     return made
+
+
+def _opposite(line: str) -> str:
+    """Return the line that opens a block for where another one is not carried out."""
+    pad, _, code = line.partition("{{- if ")
+    return f"{pad}{{{{- if {negated(code.removesuffix(' }}'))} }}}}" if code else ""
 
 
 def _is_if(line: str) -> bool:

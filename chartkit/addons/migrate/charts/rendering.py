@@ -24,6 +24,7 @@ from chartkit.addons.migrate.charts.marks import (
     PEM,
     REFERENCE,
     SPECIMENS,
+    YAML,
     Mark,
     PolicyTemplate,
     Variant,
@@ -43,6 +44,7 @@ from chartkit.addons.migrate.charts.template import (
     value_path,
 )
 from chartkit.documents.reader import parse_yaml
+from chartkit.engine.scalars.wildcard import has_wildcard
 from chartkit.helm.syntax import Call, Inner, Literal, Path, Term, terms
 from chartkit.model import Json
 
@@ -76,6 +78,7 @@ _TEXT_LISTS: Final = _REFERENCES | {
 }
 _LIST_HEAD: Final = re.compile(r"^[ \t]*(?:- )?(\w+):[ \t]*$", re.MULTILINE)
 _OF_STANDARDS: Final = re.compile(r"podSecurity:\n(?:(?!.*validate:).*\n)*?[ \t]+exclude:\s*\Z")
+_IDENTITY: Final = ("subject", "issuer")
 _TEXT_MAPS: Final = frozenset({"labels", "annotations", "nodeSelector", "matchLabels"})
 _KEY: Final = re.compile(
     r"(?:(?:^|\n)[ \t]*(?:- )*|[{,] *)[\"']?(?:[=X^+<]?\()?([\w./-]+)\)?[\"']?:[ \t]*[\"']?\Z"
@@ -172,9 +175,9 @@ class _Run:
         """Return the items of a list that the template writes out, or that chooses kinds or
         operations; None for others."""
         key = self._last_line().removeprefix("- ").partition(":")[0]
-        sections = _SECTION.findall("".join(self._parts)) if key in DEFAULTS else ()
-        if listed(value) is not None or sections[-1:] != ["match"]:
-            if sections and key == "operations":
+        section = self._section() if key in DEFAULTS else ""
+        if listed(value) is not None or section != "match":
+            if section and key == "operations":
                 raise NotPlacedError("operations from values have no form in CEL", self._line)
             return listed(value)
         if self._policy.chosen.setdefault(key, value) != value:
@@ -380,6 +383,10 @@ class _Run:
         heads = _LIST_HEAD.findall("".join(self._parts).rpartition("\n")[0])
         return heads[-1] if heads else ""
 
+    def _section(self) -> str:
+        """Return the part of a rule that stands last, empty for none."""
+        return next(reversed(_SECTION.findall("".join(self._parts))), "")
+
     def _setting(self) -> tuple[str, str] | None:
         return _SETTINGS.get(self._key())
 
@@ -390,9 +397,15 @@ class _Run:
         is_list = last.startswith("- ck-mark") or (last.endswith(":") and key in _TEXT_LISTS)
         if is_list or self._constants(value) is not None:
             return "\n".join(f"- {item}" for item in self._items(value))
-        sections = _SECTION.findall("".join(self._parts))
-        section = sections[-1] if sections else key
+        section = self._section() or (key if last.endswith(":") else "spec")
         sample = self._sample(value)
+        if section == "mutate" and isinstance(sample, list) and self._is_whole(key, sample):
+            code = f'regexMatch "[{{][{{]|[(]" (toJson {show_argument(value)})'
+            self._policy.refused[code] = show(value), "has what begins an expression or an anchor"
+            return "\n".join(f"- {item}" for item in self._items(value))
+        if section == "generate" and isinstance(sample, dict | list):
+            item = f"{self._mark(Mark(value), 0)}: {YAML}"
+            return f"- {item}" if isinstance(sample, list) else item
         if section == "mutate" and key in _TEXT_MAPS and isinstance(sample, dict):
             name, count = self._list(value)
             marks = [Mark(Path(part, ()), name) for part in self._policy.lists[name]]
@@ -402,6 +415,10 @@ class _Run:
         if section == "preconditions":
             reason = "preconditions from values are in JMESPath, which no policy in CEL reads"
         raise NotPlacedError(reason, self._line)
+
+    def _is_whole(self, key: str, items: Sequence[Json]) -> bool:
+        """Report whether a patch takes a list as it is, and does not merge its items by name."""
+        return key == "tolerations" or not any(isinstance(item, dict) for item in items)
 
     def _items(self, value: Term) -> list[str]:
         constant = self._constants(value)
@@ -431,6 +448,18 @@ class _Run:
             code = f'not (kindIs "bool" {show_argument(term)})'
             self._policy.refused[code] = show(term), "is neither true nor false"
             return "true" if self._holds(term) else "false"
+        if key in _IDENTITY and self._section() == "verifyImages":
+            is_wild = self._holds(
+                Call("regexMatch", (Literal("[*?]", True), term)),
+                int(has_wildcard(str(self._sample(term)))),
+            )
+            if is_wild:
+                term = Call("include", (Literal("CHART.regularExpression", True), term))
+            # The new form has wildcards as a regular expression.
+            return self._marked(term).partition("xxx")[0] + ("xxx*" if is_wild else "xxx")
+        return self._marked(term)
+
+    def _marked(self, term: Term) -> str:
         if self._uses_item(term) and self._loop is not None:
             return self._mark(Mark(term, self._loop[0]), self._loop[1])
         return self._mark(Mark(term), 0)

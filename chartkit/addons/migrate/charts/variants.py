@@ -53,7 +53,7 @@ _MOST: Final = 400
 WILDCARDS: Final = "wildcards"
 ANY: Final = "[*?]"
 _PLAIN: Final = re.compile(
-    r"(^ *(?:- )*(?:[\w./-]+: )?)ck-mark(\d{3})x\dxxx(?:[*&]z)?$", re.MULTILINE
+    r"(^ *(?:- )*(?:[\w./*&-]+: )?)ck-mark(\d{3})x\dxxx(?:[*&]z)?$", re.MULTILINE
 )
 _HOST: Final = "[a-z0-9-]+([.][a-z0-9-]+)+(:[0-9]+)?"
 _WHOLE: Final = f"^(?:{_HOST}/[a-z0-9._/-]*[*] ?)*$", "other references than REGISTRY/PATH*"
@@ -61,6 +61,7 @@ _REGISTRY: Final = f"^(?:{_HOST})$", "another text than the name of a registry"
 """The form of an image reference, whole or up to its path, and the name of what has another."""
 _COMPLETED: Final = re.compile(
     rf"{PEM[0]}(?=ck-mark)|(?<=xxx){PEM[1]}|(?<=xxx)[.]chartkit(?:/any[*])?"
+    r"|^\(\?s\)\^(?=ck-mark\d{3}x\dxxx\.\*\$$)|(?<=xxx)\.\*\$$"
 )
 _OPERATORS: Final = (
     ("*z", ANY, WILDCARDS),
@@ -74,8 +75,7 @@ name."""
 class Variants:
     """The new policies of a template, for each variant.
 
-    both: the condition for reporting next to the old form; prefix: the beginning of the names of
-    helpers; lists: the parts of lists, by number of
+    both: the condition for reporting next to the old form; lists: the parts of lists, by number of
     their marks; wild: those whose items may have wildcards; under: each decision with those under
     which it comes up; guards: the conditions under which a policy has no new form, with the reason;
     guarded: the decisions among them; companions: decisions that others depend on, by these;
@@ -86,7 +86,6 @@ class Variants:
     template: PolicyTemplate
     line: int
     both: str
-    prefix: str
     base: dict[str, int] = field(default_factory=dict)
     lists: list[tuple[str, ...]] = field(default_factory=list)
     wild: set[str] = field(default_factory=set)
@@ -149,7 +148,7 @@ class Variants:
             reason = f"{value} is empty, or has others than {', '.join(taken)}"
             if key == "kinds" and len(other) < len(taken):
                 facts = f'"kinds" {code} "except" (list {" ".join(map(json.dumps, other))})'
-                condition = f'include "{self.prefix}.otherKinds" (dict {facts.replace(" )", ")")})'
+                condition = f'include "CHART.otherKinds" (dict {facts.replace(" )", ")")})'
                 named = "".join(f"{kind}, or " for kind in other)
                 reason = f"{value} is empty, or has {named}a kind that {HELPERS} does not name"
             self.guards[condition] = reason

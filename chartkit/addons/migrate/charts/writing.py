@@ -18,7 +18,7 @@ from chartkit.addons.migrate.charts.lines import (
     negated,
     union,
 )
-from chartkit.addons.migrate.charts.marks import EXCLUDED, ITEMS, MARK, SPECIMENS
+from chartkit.addons.migrate.charts.marks import EXCLUDED, ITEMS, MARK, SPECIMENS, YAML
 from chartkit.addons.migrate.charts.normal import normal
 from chartkit.addons.migrate.charts.template import NotPlacedError, argument, show
 from chartkit.addons.migrate.charts.variants import CONTROLLERS, LISTS, MORE, Variants
@@ -30,6 +30,7 @@ from chartkit.model import Json
 _MISSING: Final[Any] = object()
 _EXCLUSION: Final = re.compile(r"(?P<namespace>.+) != '(?P<mark>chartkitexclude\d{3})'")
 _QUOTED: Final = re.compile(rf"(?<=: )'({MARK.pattern})'$", re.MULTILINE)
+_WHOLE: Final = re.compile(rf"^( *)(?:- )?\{{\{{ (.*) \}}\}}: {YAML}$")
 _Get = Callable[[dict[str, int]], Json]
 
 
@@ -312,7 +313,6 @@ class Writer:
             raise NotPlacedError(
                 "an exclusion from values stands next to another", self.variants.line
             )
-        self.code.uses_helpers = True
         excluded = self.variants.template.excluded[int(match["mark"][-3:])]
         facts = (
             f'dict "exclude" {self._variable_of(excluded)} "object" "object" '
@@ -320,7 +320,7 @@ class Writer:
         )
         pad = " " * indent
         return [
-            f'{pad}{{{{- with include "{self.variants.prefix}.notExcluded" ({facts}) }}}}',
+            f'{pad}{{{{- with include "CHART.notExcluded" ({facts}) }}}}',
             f"{pad}{head} name: {base['name']}",
             f"{pad}  expression: >-",
             f"{pad}    {{{{ . }}}}",
@@ -335,18 +335,14 @@ class Writer:
         return name
 
     def _controllers(self, pad: str) -> list[str]:
-        self.code.uses_helpers = True
         chosen = self.variants.controllers
         excluded = self.variants.template.excluded[:1]
         facts = ["dict"]
         facts += [f'"controllers" {self.code.term(chosen, True)}'] if chosen is not None else []
         facts += [f'"exclude" {self._variable_of(excluded[0])}'] if excluded else []
-        included = f'include "{self.variants.prefix}.podControllers" ({" ".join(facts)})'
-        return [
-            f"{pad}autogen:",
-            f"{pad}  podControllers:",
-            f"{pad}    controllers: {{{{ {included} }}}}",
-        ]
+        included = f'include "CHART.podControllers" ({" ".join(facts)})'
+        lines = "autogen:", "  podControllers:", f"    controllers: {{{{ {included} }}}}"
+        return [f"{pad}{line}" for line in lines]
 
     def _chosen(self, head: str, value: str, pad: str) -> list[str]:
         """Return the lines of kinds or operations that values choose."""
@@ -355,11 +351,10 @@ class Writer:
         }
         if value == OPERATIONS:
             return [f"{pad}{head} {{{{ toJson {codes['operations']} }}}}"]
-        self.code.uses_helpers = True
         asked = value.removeprefix(KINDS)
         operations = f"(list {' '.join(map(json.dumps, asked.split(',')))})"
         facts = f'dict "kinds" {codes["kinds"]} "operations" {codes.get("operations", operations)}'
-        included = f'include "{self.variants.prefix}.resourceRules" ({facts})'
+        included = f'include "CHART.resourceRules" ({facts})'
         return [f"{pad}{head}", f"{pad}{{{{- {included} | nindent {len(pad)} }}}}"]
 
     def _scalar(
@@ -420,8 +415,8 @@ class Writer:
     def _block(self, head: str, text: str, indent: int) -> list[str]:
         pad = " " * (indent + 2)
         kept = "+" if text.endswith("\n\n") else "" if text.endswith("\n") else "-"
-        lines = text.removesuffix("\n").split("\n")
-        return [f"{head} |{kept}", *(f"{pad}{line}" if line else "" for line in lines)]
+        lines = [f"{pad}{line}" if line else "" for line in text.removesuffix("\n").split("\n")]
+        return [f"{head} |{kept}", *(_WHOLE.sub(_whole, line) for line in lines)]
 
     def _is_optional(self, name: str, get: _Get, fixed: dict[str, int], key: str) -> bool:
         """Report whether an expression may have an empty list where it lacks a list of values."""
@@ -448,6 +443,11 @@ class Writer:
             return "" if is_own and show(term).endswith(f" {argument(name)}") else match[0]
 
         return MARK.sub(left, text)
+
+
+def _whole(match: re.Match[str]) -> str:
+    """Return a line for a value that stands in YAML as it is."""
+    return f"{match[1]}{{{{- toYaml {argument(match[2])} | nindent {len(match[1])} }}}}"
 
 
 def _type(value: Any) -> Json:

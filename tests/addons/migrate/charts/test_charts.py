@@ -8,7 +8,7 @@ import pytest
 from chartkit.addons.migrate.charts.lines import merged
 from chartkit.addons.migrate.charts.proof import render
 from chartkit.errors import RenderError
-from chartkit.model import Location
+from chartkit.model import Body, Location
 from tests.addons.migrate.charts.small import (
     TARGET,
     VALUES,
@@ -119,6 +119,17 @@ def test_what_has_no_place_stays_and_is_named(tmp_path: Path, more: str, reason:
     line = (chart / "templates/p.yaml").read_text().splitlines()[location.line - 1]
     assert "toYaml" in line
     assert not migration.texts
+
+
+@from_table("rules", "values", "given", "wanted")
+def test_parts_of_values_have_a_place(
+    tmp_path: Path, rules: str, values: str, given: Body, wanted: list[str]
+) -> None:
+    values = f"enabled: true\naction: Enforce\n{values}"
+    chart = write_chart(tmp_path / "c", {"p.yaml": policy(rules)}, values)
+    assert migrated(chart).left == []
+    new = json.dumps(new_policies(chart, **given))
+    assert [part for part in wanted if part not in new] == []
 
 
 def test_values_that_the_new_form_has_not_stop_helm(tmp_path: Path) -> None:

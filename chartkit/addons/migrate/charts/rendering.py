@@ -8,10 +8,18 @@ from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from chartkit.addons.migrate.charts.chosen import DEFAULTS
+from chartkit.addons.migrate.charts.fields import (
+    IDENTITY,
+    REFERENCES,
+    SETTINGS,
+    TEXT_LISTS,
+    TEXT_MAPS,
+    condition,
+)
 from chartkit.addons.migrate.charts.marks import (
     DURATION_FORM,
     EXCLUDED_FORM,
@@ -48,38 +56,8 @@ from chartkit.engine.scalars.wildcard import has_wildcard
 from chartkit.helm.syntax import Call, Inner, Literal, Path, Term, terms
 from chartkit.model import Json
 
-_ENFORCE: Final = ("Enforce", "Audit")
-_SETTINGS: Final[Mapping[str, tuple[str, str]]] = {
-    "validationFailureAction": _ENFORCE,
-    "failureAction": _ENFORCE,
-    "failurePolicy": ("Ignore", "Fail"),
-    "level": ("restricted", "baseline"),
-    **dict.fromkeys(
-        (
-            "admission",
-            "allowExistingViolations",
-            "background",
-            "emitWarning",
-            "generateExisting",
-            "mutateDigest",
-            "orphanDownstreamOnPolicyDelete",
-            "required",
-            "skipBackgroundRequests",
-            "synchronize",
-            "verifyDigest",
-        ),
-        ("true", "false"),
-    ),
-}
-"""The fields that have one of two values, of which a condition that holds gives the first."""
-_REFERENCES: Final = frozenset({"imageReferences", "skipImageReferences"})
-_TEXT_LISTS: Final = _REFERENCES | {
-    *("value", "values", "namespaces", "names", "kinds", "operations")
-}
 _LIST_HEAD: Final = re.compile(r"^[ \t]*(?:- )?(\w+):[ \t]*$", re.MULTILINE)
 _OF_STANDARDS: Final = re.compile(r"podSecurity:\n(?:(?!.*validate:).*\n)*?[ \t]+exclude:\s*\Z")
-_IDENTITY: Final = ("subject", "issuer")
-_TEXT_MAPS: Final = frozenset({"labels", "annotations", "nodeSelector", "matchLabels"})
 _KEY: Final = re.compile(
     r"(?:(?:^|\n)[ \t]*(?:- )*|[{,] *)[\"']?(?:[=X^+<]?\()?([\w./-]+)\)?[\"']?:[ \t]*[\"']?\Z"
 )
@@ -316,7 +294,7 @@ class _Run:
                 return self._yaml(value)
             case Call("join", (Literal(separator, True), value)):
                 return separator.join(self._items(value))
-            case Call("toJson", (value,)) if self._key() in _TEXT_LISTS:
+            case Call("toJson", (value,)) if self._key() in TEXT_LISTS:
                 return f"[{', '.join(self._items(value))}]"
             case Call("quote", (value,)) | Call("toJson", (value,)) if (
                 term.name == "quote" or isinstance(self._sample(value), str)
@@ -388,13 +366,13 @@ class _Run:
         return next(reversed(_SECTION.findall("".join(self._parts))), "")
 
     def _setting(self) -> tuple[str, str] | None:
-        return _SETTINGS.get(self._key())
+        return SETTINGS.get(self._key())
 
     def _yaml(self, value: Term) -> str:
         """Return the lines of a list of texts."""
         last = self._last_line()
         key = last.removeprefix("- ").removesuffix(":")
-        is_list = last.startswith("- ck-mark") or (last.endswith(":") and key in _TEXT_LISTS)
+        is_list = last.startswith("- ck-mark") or (last.endswith(":") and key in TEXT_LISTS)
         if is_list or self._constants(value) is not None:
             return "\n".join(f"- {item}" for item in self._items(value))
         section = self._section() or (key if last.endswith(":") else "spec")
@@ -406,7 +384,7 @@ class _Run:
         if section == "generate" and isinstance(sample, dict | list):
             item = f"{self._mark(Mark(value), 0)}: {YAML}"
             return f"- {item}" if isinstance(sample, list) else item
-        if section == "mutate" and key in _TEXT_MAPS and isinstance(sample, dict):
+        if section == "mutate" and key in TEXT_MAPS and isinstance(sample, dict):
             name, count = self._list(value)
             marks = [Mark(Path(part, ()), name) for part in self._policy.lists[name]]
             pairs = ([self._mark(mark, at) for mark in marks] for at in range(count))
@@ -436,7 +414,7 @@ class _Run:
                 code = f'not (has {show_argument(term)} (list "baseline" "restricted"))'
                 self._policy.refused[code] = show(term), "is neither baseline nor restricted"
             is_usual = setting[0] != "Ignore"
-            return setting[not self._holds(_condition(term, setting), int(is_usual))]
+            return setting[not self._holds(condition(term, setting), int(is_usual))]
         if key == "version" and self._last_list() == "podSecurity":
             code = f'ne {show_argument(term)} "latest"'
             self._policy.refused[code] = show(term), "is another version than latest"
@@ -448,7 +426,7 @@ class _Run:
             code = f'not (kindIs "bool" {show_argument(term)})'
             self._policy.refused[code] = show(term), "is neither true nor false"
             return "true" if self._holds(term) else "false"
-        if key in _IDENTITY and self._section() == "verifyImages":
+        if key in IDENTITY and self._section() == "verifyImages":
             is_wild = self._holds(
                 Call("regexMatch", (Literal("[*?]", True), term)),
                 int(has_wildcard(str(self._sample(term)))),
@@ -480,7 +458,7 @@ class _Run:
             code = f'not (hasPrefix "{PEM[0]}" {show_argument(mark.term)})'
             self._policy.refused[code] = show(mark.term), "is no public key in PEM"
             return MARK_FORM.format(number, index).join(PEM)
-        if self._last_list() in _REFERENCES:
+        if self._last_list() in REFERENCES:
             has_path = self._policy.references.setdefault(number, "/" in str(sample))
             return (
                 MARK_FORM.format(number, index)
@@ -493,17 +471,6 @@ class _Run:
         if _BEHIND_QUOTE.search(before):
             self._policy.quoted.add(number)
         return MARK_FORM.format(number, index) + self._policy.suffixes.get(number, "")
-
-
-def _condition(term: Term, setting: tuple[str, str]) -> Term:
-    """Return the condition for the first value of a setting."""
-    if isinstance(term, Call) and term.name in ("toYaml", "quote") and len(term.arguments) == 1:
-        term = term.arguments[0]
-    if setting[0] == "true":
-        return term
-    if setting == _ENFORCE:
-        return Call("eq", (Call("lower", (term,)), Literal("enforce", True)))
-    return Call("eq", (term, Literal(setting[0], True)))
 
 
 def _within_tpl(term: Term) -> Term:

@@ -1,0 +1,50 @@
+"""Fields of policies whose values mean more than their text."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from chartkit.helm.syntax import Call, Literal, Term
+
+_ENFORCE: Final = ("Enforce", "Audit")
+SETTINGS: Final[Mapping[str, tuple[str, str]]] = {
+    "validationFailureAction": _ENFORCE,
+    "failureAction": _ENFORCE,
+    "failurePolicy": ("Ignore", "Fail"),
+    "level": ("restricted", "baseline"),
+    **dict.fromkeys(
+        (
+            "admission",
+            "allowExistingViolations",
+            "background",
+            "emitWarning",
+            "generateExisting",
+            "mutateDigest",
+            "orphanDownstreamOnPolicyDelete",
+            "required",
+            "skipBackgroundRequests",
+            "synchronize",
+            "verifyDigest",
+        ),
+        ("true", "false"),
+    ),
+}
+"""The fields that have one of two values, of which a condition that holds gives the first."""
+REFERENCES: Final = frozenset({"imageReferences", "skipImageReferences"})
+TEXT_LISTS: Final = REFERENCES | {
+    *("value", "values", "namespaces", "names", "kinds", "operations")
+}
+IDENTITY: Final = ("subject", "issuer")
+TEXT_MAPS: Final = frozenset({"labels", "annotations", "nodeSelector", "matchLabels"})
+
+
+def condition(term: Term, setting: tuple[str, str]) -> Term:
+    """Return the condition for the first value of a setting."""
+    if isinstance(term, Call) and term.name in ("toYaml", "quote") and len(term.arguments) == 1:
+        term = term.arguments[0]
+    if setting[0] == "true":
+        return term
+    if setting == _ENFORCE:
+        return Call("eq", (Call("lower", (term,)), Literal("enforce", True)))
+    return Call("eq", (term, Literal(setting[0], True)))

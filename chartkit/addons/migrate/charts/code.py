@@ -9,7 +9,13 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from chartkit.addons.migrate.charts.marks import MARK, Mark
-from chartkit.addons.migrate.charts.template import NotPlacedError, argument, show, show_argument
+from chartkit.addons.migrate.charts.template import (
+    NotPlacedError,
+    actions,
+    argument,
+    show,
+    show_argument,
+)
 from chartkit.addons.migrate.charts.variants import ANY, LISTS, MORE, WILDCARDS, Variants
 from chartkit.helm.syntax import Term
 from chartkit.model import Json
@@ -22,6 +28,7 @@ _AMONG: Final = re.compile(
 _OBJECTS: Final = re.compile(
     r"(Object[\w.]*)(\{(?:[^{}]|\{[^{}]*\})*\b(tolerations): )chartkitlist(\d{3})"
 )
+_BARE: Final = re.compile(r"(?<=[ (])\.(?=[ )])")
 _OUTER: Final = "$outer"
 _DOT: Final = re.compile(r"(?<![\w.$)\"])(\.(?=[a-z_]))")
 _ROOT: Final = re.compile(r"(?<![\w.$)\"])\.(?=Values\b|Release\b|Chart\b|Capabilities\b)")
@@ -93,6 +100,21 @@ class TemplateCode:
         if inside != code:
             self.variables[_OUTER] = "."
         return inside
+
+    def inside(self, text: str) -> str:
+        """Return lines of a template for the inside of a loop."""
+        made, position, blocks = "", 0, list[str]()
+        for action in actions(text):
+            code = text[action.start : action.end]
+            if not {"with", "range"}.intersection(blocks):
+                code = _BARE.sub("$", self.within(code))
+            made += text[position : action.start] + code
+            position = action.end
+            if action.keyword in ("if", "with", "range"):
+                blocks.append(action.keyword)
+            elif action.keyword == "end":
+                blocks.pop()
+        return made + text[position:]
 
     def term(self, term: Term, as_argument: bool = False) -> str:
         return self.at(show_argument(term) if as_argument else show(term))

@@ -9,7 +9,8 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from chartkit.addons.migrate.assembly import API_VERSION
-from chartkit.addons.migrate.charts.marks import PolicyTemplate
+from chartkit.addons.migrate.charts.code import TemplateCode
+from chartkit.addons.migrate.charts.marks import MARK, PolicyTemplate
 from chartkit.addons.migrate.charts.served import Served, served
 from chartkit.addons.migrate.charts.template import (
     Block,
@@ -47,14 +48,15 @@ class NewForm:
     """A policy's new form in its template.
 
     region: the old form; text: the new one, by condition; helpers: whether it uses the chart's
-    helpers; refused: what values may not ask for, a sentence each; served: the condition on the
-    API of kyverno.io around it.
+    helpers; refused: what values may not ask for, a sentence each; is_each: whether each rule has a
+    policy of its own; served: the condition on the API of kyverno.io around it.
     """
 
     region: Region
     parts: Mapping[str, str]
     uses_helpers: bool
     refused: Sequence[str] = ()
+    is_each: bool = False
     served: Served | None = None
 
 
@@ -132,18 +134,26 @@ def _new_form(text: str, region: Region, named: NamedTemplates) -> NewForm:
     variants.explore()
     writer = Writer(variants)
     parts: dict[str, list[str]] = {}
-    for document in _documents(variants):
+    documents = _documents(variants)
+    for document in documents:
         kind, _, end = document.partition("/")
         is_doubled = kind.removeprefix("Namespaced") == VALIDATING
         condition = f'ne {switch} "ClusterPolicy"' if is_doubled else f'eq {switch} "{VALIDATING}"'
         head = ["---", f"apiVersion: {API_VERSION}", f"kind: {kind}"]
-        head += _metadata(before, kind, end)
+        loop = variants.list_of(end)
+        writer.code.looping += [loop] * bool(loop)
+        head += _metadata(before, kind, MARK.sub(writer.code.printed, end))
+        if loop:
+            head = writer.code.inside("\n".join(head)).split("\n")
         lines: list[str] = []
         for only, spec in writer.document(document):
             lines += [f"{{{{- {'else ' * bool(lines)}if {only} }}}}"] * bool(only) + head + spec
         lines += ["{{- end }}"] * lines[0].startswith("{{")
+        writer.code.looping.clear()
+        if loop:
+            lines = [f"{{{{- {writer.code.opening(loop)} }}}}", *lines, "{{- end }}"]
         parts.setdefault(condition, []).extend(lines)
-    guards = _guards(variants)
+    guards = _guards(writer.code)
     settings = [f"{{{{- {name} := {code} }}}}" for name, code in writer.code.variables.items()]
     helper, own = 'include "CHART.', f'include "{named.prefix}.'
     texts = {key: "\n".join([*settings, *guards, *lines]) for key, lines in parts.items()}
@@ -152,6 +162,7 @@ def _new_form(text: str, region: Region, named: NamedTemplates) -> NewForm:
         {key: text.replace(helper, own) for key, text in texts.items()},
         any(helper in text for text in texts.values()),
         list(variants.guards.values()),
+        any(map(variants.list_of, documents)),
     )
 
 
@@ -185,15 +196,20 @@ def _documents(variants: Variants) -> list[str]:
     for key in variants.choices[1:]:
         for value in variants.others(key)[:1]:
             documents |= dict.fromkeys(variants.bodies({key: value}))
-    return list(documents)
+    return [name for name in documents if all(at == "0" for _, at in MARK.findall(name))]
 
 
-def _guards(variants: Variants) -> list[str]:
+def _guards(code: TemplateCode) -> list[str]:
     """Return the lines that stop Helm where values ask for what the new form does not have."""
     lines = []
-    for condition, reason in variants.guards.items():
+    for condition, reason in code.variants.guards.items():
         message = json.dumps(f"{reason} ({SWITCH})", ensure_ascii=False)
-        lines += [f"{{{{- if {condition} }}}}", f"{{{{- fail {message} }}}}", "{{- end }}"]
+        loops = [code.variants.looped[condition]] if condition in code.variants.looped else []
+        opening = [f"{{{{- {code.opening(name)} }}}}" for name in loops]
+        code.looping += loops
+        lines += [*opening, f"{{{{- if {code.at(condition)} }}}}", f"{{{{- fail {message} }}}}"]
+        code.looping.clear()
+        lines += ["{{- end }}"] * (1 + len(loops))
     return lines
 
 

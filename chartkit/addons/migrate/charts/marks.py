@@ -64,7 +64,7 @@ class PolicyTemplate:
     characters that these do not have, and of marks in quotes; suffixes: what marks end with, by
     number; chosen: the values that choose kinds and operations, by field; references: the numbers
     of marks of image references, with whether these have a path; used: what they are here; tried:
-    in place of the chart's.
+    in place of the chart's; by_rule: the list of which each item is a policy of its own.
     """
 
     nodes: Sequence[Node]
@@ -86,6 +86,7 @@ class PolicyTemplate:
     references: dict[int, bool] = field(default_factory=dict)
     used: dict[str, Sequence[str]] = field(default_factory=dict)
     tried: dict[str, Sequence[str]] = field(default_factory=dict)
+    by_rule: str = ""
 
     def marked(self, term: Term) -> str:
         """Return the mark of a term that no mark replaces so far."""

@@ -15,7 +15,7 @@ from chartkit.addons.migrate.acceptance import REFUSED
 from chartkit.addons.migrate.charts.chosen import candidates
 from chartkit.addons.migrate.charts.forms import NUMBER, SWITCH, NewForm
 from chartkit.addons.migrate.charts.normal import normal_policy
-from chartkit.addons.migrate.charts.variants import NULL, VALIDATING
+from chartkit.addons.migrate.charts.variants import NULL, VALIDATING, by_rule
 from chartkit.addons.migrate.conversion import Conversion, legacy_rules
 from chartkit.addons.migrate.convert import Batch
 from chartkit.addons.migrate.files.printed import CEL
@@ -281,8 +281,12 @@ class ChartProof:
                 if case.is_own or (is_asked and _converts(resource, batch)):
                     yield form, stopped
                 continue
-            reason = self._policy(template, form, resource, batch, made, case)
-            is_whole = is_whole and reason == ""
+            asked = [
+                self._policy(template, form, each, batch, made, case)
+                for each in (by_rule(resource) if form.is_each else [resource])
+            ]
+            reason = next(filter(None, asked), "")
+            is_whole = is_whole and not any(each is None for each in asked) and not reason
             if reason:
                 yield form, reason
         if made and is_whole:

@@ -160,6 +160,8 @@ class _Run:
             return listed(value)
         if self._policy.chosen.setdefault(key, value) != value:
             raise NotPlacedError(f"several values choose {key}", self._line)
+        if self._loop is not None and self._uses_item(value):
+            self._policy.by_rule = self._loop[0]
         usual = value.arguments[0] if isinstance(value, Call) and value.name == "default" else value
         sample = self._sample(value) or [self._constant(item) for item in listed(usual) or ()]
         is_known = isinstance(sample, list) and sample and all(isinstance(x, str) for x in sample)

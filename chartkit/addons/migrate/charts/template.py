@@ -245,7 +245,7 @@ def _variables(before: Sequence[Action], text: str) -> dict[str, Term]:
         if action.keyword in _BLOCKS:
             scopes.append(dict(scopes[-1]))
             if action.keyword in ("with", "range"):
-                scopes[-1]["."] = value if action.keyword == "with" else Call("range", ())
+                scopes[-1]["."] = value if action.keyword == "with" else Call("range", (value,))
             scopes[-1] |= dict.fromkeys(action.declares, scopes[-1].get(".", value))
         elif action.keyword == "end":
             scopes[-1:] = []
@@ -309,6 +309,8 @@ def value_path(term: Term, variables: Mapping[str, Term]) -> list[str] | None:
             steps = [holder, *keys]
         case Call("get" | "index", arguments):
             steps = list(arguments)
+        case Call("range", (value,)):
+            steps = [value]
         case Call("tpl", (Path() | Inner() | Call() as value, _)) | Call(
             _, (*_, Path() | Inner() | Call() as value)
         ) if term.name in _KEEPING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Final
@@ -37,7 +37,7 @@ from chartkit.documents.reader import read_text
 from chartkit.engine.cluster_policy import autogen
 from chartkit.errors import ChartkitError, InputError
 from chartkit.helm.syntax import Literal, Path, Term
-from chartkit.model import Body, Json, Location, Resource, mapping_at
+from chartkit.model import Body, Json, Location, Resource, mapping_at, mappings_at
 
 VALIDATING: Final = "ValidatingPolicy"
 HELPERS: Final = "_policy-types.tpl"
@@ -78,7 +78,7 @@ class Variants:
     both: the condition for reporting next to the old form; lists: the parts of lists, by number of
     their marks; wild: those whose items may have wildcards; under: each decision with those under
     which it comes up; guards: the conditions under which a policy has no new form, with the reason;
-    guarded: the decisions among them; companions: decisions that others depend on, by these;
+    guarded: the decisions among them; looped: those of the items of a list, with the list; companions: decisions that others depend on, by these;
     controllers: the value that chooses controllers; takes_null: whether a pattern has null whatever
     the values are, and not for what these leave out.
     """
@@ -92,6 +92,7 @@ class Variants:
     under: dict[str, dict[str, int]] = field(default_factory=dict)
     guards: dict[str, str] = field(default_factory=dict)
     guarded: set[str] = field(default_factory=set)
+    looped: dict[str, str] = field(default_factory=dict)
     companions: dict[tuple[str, int], dict[str, int]] = field(default_factory=dict)
     controllers: Term | None = None
     takes_null: bool = False
@@ -125,7 +126,7 @@ class Variants:
             for suffix, characters, what in _OPERATORS:
                 if not self._is_read(number, suffix):
                     continue
-                if what == WILDCARDS and mark.list_key:
+                if what == WILDCARDS and self._is_item(mark):
                     self.wild.add(mark.list_key)
                 else:
                     self.refuse(mark, characters, what)
@@ -142,7 +143,7 @@ class Variants:
                 more = [*taken, each]
                 if each not in taken and all(self._stays({key: k}, usual) for k in ([each], more)):
                     taken = more
-            code, value = show_argument(term), named_value(show(term), self.template.variables)
+            code, value = show_argument(term), self._named(show(term), self.template.by_rule)
             other = [each for each in candidates(key) if each not in taken]
             condition = f"or (empty {code}) (without {code} {' '.join(map(json.dumps, taken))})"
             reason = f"{value} is empty, or has others than {', '.join(taken)}"
@@ -152,6 +153,8 @@ class Variants:
                 named = "".join(f"{kind}, or " for kind in other)
                 reason = f"{value} is empty, or has {named}a kind that {HELPERS} does not name"
             self.guards[condition] = reason
+            if self.template.by_rule:
+                self.looped[condition] = self.template.by_rule
 
     def _stays(self, tried: dict[str, Sequence[str]], usual: Mapping[str, Body]) -> bool:
         """Report whether a policy is the same with other kinds or operations."""
@@ -169,7 +172,8 @@ class Variants:
         if isinstance(mark.term, Path) and mark.term.fields[:1] in (("Release",), ("Chart",)):
             return
         code = f'default "" {show_argument(mark.term)} | toString'
-        if mark.list_key:
+        is_item = self._is_item(mark)
+        if is_item:
             items = argument(mark.list_key)
             if characters.startswith("^[^"):  # of each item: between them are spaces
                 characters = f"(^| ){characters[1:]}".replace("9]", "9 ]").replace("Z]", "Z ]")
@@ -178,9 +182,21 @@ class Variants:
         condition = f"regexMatch {json.dumps(characters)} ({code})"
         if characters.startswith("^(?:"):
             condition = f"not ({condition})"
-        value = named_value(mark.list_key or show(mark.term), self.template.variables)
+        value = self._named(show(mark.term), mark.list_key)
         reason = f"{value} has {what}, which this form of the policy does not read"
         self.guards.setdefault(condition, reason)
+        if mark.list_key and not is_item:
+            self.looped[condition] = mark.list_key
+
+    def _is_item(self, mark: Mark) -> bool:
+        """Report whether a mark is an item of a list, and not a part of one."""
+        names = self.template.lists.get(mark.list_key, ())
+        return isinstance(mark.term, Path) and not mark.term.fields and mark.term.root in names
+
+    def _named(self, code: str, name: str) -> str:
+        """Return the path of the value that Helm code reads; name: the list of its item."""
+        items = dict.fromkeys(self.template.lists.get(name, ()), parsed(name))
+        return named_value(code, {**self.template.variables, **items})
 
     def _is_read(self, number: int, suffix: str) -> bool:
         """Report whether a policy reads the characters at the end of a value as more than text."""
@@ -199,8 +215,8 @@ class Variants:
                     continue
                 self.template.suffixes[number] = suffix
                 marked = self._documents(whole)
-            except NotPlacedError:
-                if self.template.suffixes:
+            except NotPlacedError as error:
+                if self.template.suffixes and "metadata.name" not in error.message:
                     return True
                 continue
             finally:
@@ -314,16 +330,17 @@ class Variants:
         legacy = self._legacy(text)
         if not self.takes_null and _has_null(mapping_at(legacy, "spec").get("rules")):
             raise NotPlacedError(NULL, self.line)
+        whole = Resource(legacy, Location("", self.line))
         try:
-            conversion = convert(Resource(legacy, Location("", self.line)))
+            conversions = list(map(convert, by_rule(whole) if self.template.by_rule else [whole]))
         except ChartkitError as error:
             raise NotPlacedError(self._readable(error.message), self.line) from None
-        for outcome in conversion.outcomes:
+        for outcome in (outcome for each in conversions for outcome in each.outcomes):
             if outcome.reason.startswith("it names no operation"):
                 raise NotPlacedError("operations from values have no form in CEL", self.line)
             if outcome.reason:
                 raise NotPlacedError(self._readable(outcome.reason), self.line)
-        documents = [self._marked(body) for body in conversion.documents]
+        documents = [self._marked(body) for each in conversions for body in each.documents]
         return legacy["metadata"]["name"], documents
 
     def _marked(self, value: Json, key: str = "") -> Json:
@@ -350,13 +367,19 @@ class Variants:
         for body in documents:
             name = body["metadata"]["name"]
             end = name.removeprefix(legacy)
-            if MARK.search(end):
-                raise NotPlacedError("each item of a list is a policy of its own", self.line)
             spec = in_reading_order(self._with_lists(body, variant))["spec"]
             bodies[f"{body['kind']}/{end}"] = {
                 "spec": self._spec(body["kind"], spec, variant, len(documents) == 1)
             }
+        loops = [name for name in bodies if self.list_of(name)]
+        if len(loops) < len(bodies) and (loops or self.template.by_rule):
+            raise NotPlacedError("the items of a list have policies of their own", self.line)
         return bodies
+
+    def list_of(self, name: str) -> str:
+        """Return the list for whose items there are policies of a name, empty for none."""
+        match = MARK.search(name)
+        return self.template.marks[int(match[1])].list_key if match else ""
 
     def _legacy(self, text: str) -> Body:
         try:
@@ -480,6 +503,15 @@ class Variants:
             lambda match: f"{{{{ {show(self.template.marks[int(match[1])].term)} }}}}", text
         )
         return EXCLUDED.sub("{{ exclude }}", text)
+
+
+def by_rule(policy: Resource) -> Iterator[Resource]:
+    """Yield a policy for each rule of one, with the rule's name behind its own."""
+    body = policy.body
+    for rule in mappings_at(body, "spec", "rules"):
+        metadata = {**body["metadata"], "name": f"{policy.name}-{rule.get('name')}"}
+        spec = {**body["spec"], "rules": [rule]}
+        yield Resource({**body, "metadata": metadata, "spec": spec}, policy.location)
 
 
 def _has_null(value: Json, is_pattern: bool = False) -> bool:

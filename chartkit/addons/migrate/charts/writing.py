@@ -47,10 +47,12 @@ class Writer:
     def document(self, document: str) -> list[tuple[str, list[str]]]:
         """Return the conditions under which a policy is there, each for where those before do not
         hold, and its spec for each; one that is empty always holds."""
+        loop = self.variants.list_of(document)
+        inside = {loop: ITEMS} if loop else {}
         here = document in self.variants.bodies({})
         other = [
             (key, taken)
-            for key, taken in self._others({})
+            for key, taken in self._others(inside)
             if (document in self.variants.bodies(taken)) != here
         ]
         now = {key: self._now(key, {}) for key, _ in other}
@@ -66,7 +68,7 @@ class Writer:
         return [
             (
                 self._condition({key: way[key] for key in way if here or way[key] != now.get(key)}),
-                merged(self._entry("spec:", get, way, 0, "spec")),
+                merged(self._entry("spec:", get, {**inside, **way}, 0, "spec")),
             )
             for way in ways
         ]

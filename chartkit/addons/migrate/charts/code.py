@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from chartkit.addons.migrate.charts.marks import MARK, Mark
+from chartkit.addons.migrate.charts.lists import LISTS, MORE
+from chartkit.addons.migrate.charts.marks import MARK, Mark, within
 from chartkit.addons.migrate.charts.template import (
     NotPlacedError,
     actions,
@@ -16,19 +17,20 @@ from chartkit.addons.migrate.charts.template import (
     show,
     show_argument,
 )
-from chartkit.addons.migrate.charts.variants import ANY, LISTS, MORE, WILDCARDS, Variants
+from chartkit.addons.migrate.charts.variants import ANY, WILDCARDS, Variants
 from chartkit.helm.syntax import Term
 from chartkit.model import Json
 
 _LITERAL: Final = re.compile(r"""('(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*")""")
 _AMONG: Final = re.compile(
-    r"(\w+(?:[\w.?]|\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)|\[[^\[\]\s]*\])*)"
+    r"(\w+(?:[\w.?]|\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)|\[(?:[^\[\]\s]|\{\{[^{}]*\}\})*\])*)"
     r" in chartkitlist(\d{3})"
 )
 _OBJECTS: Final = re.compile(
     r"(Object[\w.]*)(\{(?:[^{}]|\{[^{}]*\})*\b(tolerations): )chartkitlist(\d{3})"
 )
 _BARE: Final = re.compile(r"(?<=[ (])\.(?=[ )])")
+_CODE: Final = re.compile(r"\{\{ (.*?) \}\}")
 _OUTER: Final = "$outer"
 _DOT: Final = re.compile(r"(?<![\w.$)\"])(\.(?=[a-z_]))")
 _ROOT: Final = re.compile(r"(?<![\w.$)\"])\.(?=Values\b|Release\b|Chart\b|Capabilities\b)")
@@ -64,6 +66,9 @@ class TemplateCode:
     def value(self, match: re.Match[str], as_argument: bool = False) -> str:
         """Return a mark's value; raise NotPlacedError for an item outside of its loop."""
         mark = self.mark(match)
+        if within(mark) is not None:
+            reason = "a range within another is not supported"
+            raise NotPlacedError(reason, self.line(mark.list_key))
         if mark.list_key in self.variants.wild:
             self.variants.refuse(mark, ANY, WILDCARDS)
         if mark.list_key and mark.list_key not in self.looping:
@@ -73,17 +78,19 @@ class TemplateCode:
     def printed(self, match: re.Match[str]) -> str:
         return f"{{{{ {self.value(match)} }}}}"
 
-    def opening(self, name: str, has_index: bool = False) -> str:
-        """Return the code that begins a loop over a list, or over a map by its keys."""
+    def opening(self, name: str, has_index: bool = False, inside: Sequence[str] = ()) -> str:
+        """Return the code that begins a loop over a list, or over a map by its keys; inside: the
+        lines of the loop, which may name the index."""
+        has_index = has_index or any("$index" in line for line in inside)
         names, code = self.variants.template.lists[name], self.at(name)
         if not has_index:
             return f"range {', '.join(names)} := {code}"
         if len(names) == 1:
             return f"range $index, {names[0]} := {code}"
-        inside = argument(self.within(code))
+        whole = argument(self.within(code))
         return (
             f"range $index, {names[0]} := keys {argument(code)} | sortAlpha }}}}"
-            f"{{{{ {names[1]} := get {inside} {names[0]}"
+            f"{{{{ {names[1]} := get {whole} {names[0]}"
         )
 
     def line(self, name: str) -> int:
@@ -157,28 +164,30 @@ class TemplateCode:
             self.variants.refuse(self.mark(match), *refused)
 
     def _list(self, match: re.Match[str]) -> str:
-        parts = self.variants.lists[int(match[1])]
+        parts = self.variants.lists.parts[int(match[1])]
         for mark in self.variants.template.marks:
-            if mark.list_key in self.variants.wild.intersection(parts):
+            inner = within(mark)
+            name = mark.list_key if inner is None else show(inner)
+            if name in self.variants.wild.intersection(parts):
                 self.variants.refuse(mark, ANY, WILDCARDS)
         return f"{{{{ {self.list_code(parts)} | toJson }}}}"
 
     def _objects(self, match: re.Match[str]) -> str:
         """Return an object of a type with a list of others, which a helper writes."""
-        items = argument(self.list_code(self.variants.lists[int(match[4])]))
+        items = argument(self.list_code(self.variants.lists.parts[int(match[4])]))
         facts = f'"type" "{match[1]}.{match[3]}" "items" {items}'
         return f'{match[1]}{match[2]}{{{{ include "CHART.objects" (dict {facts}) }}}}'
 
     def _fitting(self, match: re.Match[str]) -> str:
         """Report whether a text is among those of a list with wildcards, which a helper writes."""
-        parts = self.variants.lists[int(match[2])]
+        parts = self.variants.lists.parts[int(match[2])]
         if not self.variants.wild.intersection(parts):
             return match[0]
         text = re.sub(r"(?<=\()\s+|\s+(?=\))", "", match[1])
-        facts = f'"text" {json.dumps(text)} "values" {argument(self.list_code(parts))}'
+        facts = f'"text" {_printed(text)} "values" {argument(self.list_code(parts))}'
         # What is absent is equal to no text, and ends with none.
         wild = text.replace(".orValue(null)", ".orValue('')")
-        facts += f' "wild" {json.dumps(wild)}' if wild != text else ""
+        facts += f' "wild" {_printed(wild)}' if wild != text else ""
         return f'{{{{ include "CHART.fits" (dict {facts}) }}}}'
 
     def list_code(self, parts: Sequence[str]) -> str:
@@ -234,7 +243,7 @@ class TemplateCode:
         self.looping.append(name)
         inside = self.expression(head + unit + tail)
         self.looping.pop()
-        opening = self.opening(name, bool(joint))
+        opening = self.opening(name, bool(joint), [inside])
         joint = f"{{{{ if $index }}}}{escaped(joint)}{{{{ end }}}}" if joint else ""
         if not newline:
             loop = f"{{{{ {opening} }}}}{joint}{inside}{{{{ end }}}}"
@@ -251,6 +260,15 @@ class TemplateCode:
         return NotPlacedError(
             f"the expression is not repeated alike for the items of {name}", self.line(name)
         )
+
+
+def _printed(text: str) -> str:
+    """Return a text with Helm code as an argument of a function."""
+    parts = _CODE.split(text)
+    if len(parts) == 1:
+        return json.dumps(text)
+    pattern = "%s".join(part.replace("%", "%%") for part in parts[::2])
+    return f"(printf {json.dumps(pattern)} {' '.join(map(argument, parts[1::2]))})"
 
 
 def escaped(text: str) -> str:

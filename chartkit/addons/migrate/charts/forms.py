@@ -142,6 +142,8 @@ def _new_form(text: str, region: Region, named: NamedTemplates) -> NewForm:
         head = ["---", f"apiVersion: {API_VERSION}", f"kind: {kind}"]
         loop = variants.list_of(end)
         writer.code.looping += [loop] * bool(loop)
+        for match in MARK.finditer(end):
+            variants.refuse(writer.code.mark(match), "[^a-z0-9.-]", "what no name of an object has")
         head += _metadata(before, kind, MARK.sub(writer.code.printed, end))
         if loop:
             head = writer.code.inside("\n".join(head)).split("\n")
@@ -151,7 +153,7 @@ def _new_form(text: str, region: Region, named: NamedTemplates) -> NewForm:
         lines += ["{{- end }}"] * lines[0].startswith("{{")
         writer.code.looping.clear()
         if loop:
-            lines = [f"{{{{- {writer.code.opening(loop)} }}}}", *lines, "{{- end }}"]
+            lines = writer.looped(lines, loop, "")
         parts.setdefault(condition, []).extend(lines)
     guards = _guards(writer.code)
     settings = [f"{{{{- {name} := {code} }}}}" for name, code in writer.code.variables.items()]

@@ -79,6 +79,8 @@ and wild, where another text is for wildcards. */}}
 {{- $plain = append $plain . -}}
 {{- else if regexMatch "^[*]+$" . -}}
 {{- $tests = append $tests "true" -}}
+{{- else if eq . "?*" -}}
+{{- $tests = append $tests (printf "%s != ''" $text) -}}
 {{- else if regexMatch "[*?]" $middle -}}
 {{- $tests = append $tests (printf "%s.matches(%s)" $text (include "CHART.regularExpression" . | toJson)) -}}
 {{- else if and (hasPrefix "*" .) (hasSuffix "*" .) -}}

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from chartkit.addons.migrate.charts.template import Node
-from chartkit.helm.syntax import Term
+from chartkit.helm.syntax import Call, Term
 from chartkit.model import Body
 
 Variant = Mapping[str, int]
@@ -50,6 +50,23 @@ class Mark:
     list_key: str = ""
 
 
+INDEX: Final = "chartkitindex"
+"""A call that gives the index of an item, in place of the loop's variable."""
+
+
+def nested(term: Term, list_key: str) -> list[Mark]:
+    """Return the marks of a list within the items of another: of its first item, and the others."""
+    return [Mark(Call(f"chartkit{part}", (term,)), list_key) for part in ("first", "others")]
+
+
+def within(mark: Mark) -> Term | None:
+    """Return the list within the items of another that a mark is of; None for others."""
+    match mark.term:
+        case Call("chartkitfirst" | "chartkitothers", (inner,)):
+            return inner
+    return None
+
+
 @dataclass(slots=True)
 class PolicyTemplate:
     """The template of one policy.
@@ -88,9 +105,9 @@ class PolicyTemplate:
     tried: dict[str, Sequence[str]] = field(default_factory=dict)
     by_rule: str = ""
 
-    def marked(self, term: Term) -> str:
+    def marked(self, term: Term, list_key: str = "") -> str:
         """Return the mark of a term that no mark replaces so far."""
-        mark = Mark(term)
+        mark = Mark(term, list_key)
         if mark not in self.marks:
             self.marks.append(mark)
         return MARK_FORM.format(self.marks.index(mark), 0)

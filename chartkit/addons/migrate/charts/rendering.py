@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 from chartkit.addons.migrate.charts.chosen import DEFAULTS
@@ -23,6 +23,7 @@ from chartkit.addons.migrate.charts.fields import (
 from chartkit.addons.migrate.charts.marks import (
     DURATION_FORM,
     EXCLUDED_FORM,
+    INDEX,
     ITEMS,
     MARK,
     MARK_FORM,
@@ -36,8 +37,9 @@ from chartkit.addons.migrate.charts.marks import (
     Mark,
     PolicyTemplate,
     Variant,
+    nested,
 )
-from chartkit.addons.migrate.charts.scope import Scope, is_empty_constant, listed, resolved
+from chartkit.addons.migrate.charts.scope import Scope, indexed, is_empty_constant, listed, resolved
 from chartkit.addons.migrate.charts.template import (
     SPACE,
     Assignment,
@@ -49,6 +51,7 @@ from chartkit.addons.migrate.charts.template import (
     parsed,
     show,
     show_argument,
+    starts_exclude,
     value_path,
 )
 from chartkit.documents.reader import parse_yaml
@@ -134,14 +137,23 @@ class _Run:
                 self._nodes(block.body, inner)
             return
         if self._loop is not None:
-            raise NotPlacedError("a range within another is not supported", block.line)
+            if not self._uses_item(value) or isinstance(self._sample(value), dict):
+                raise NotPlacedError("a range within another is not supported", block.line)
+            for at, mark in enumerate(nested(value, self._loop[0])):
+                inner = scope.inner(mark.term)
+                items = Literal(str(at), False), mark.term
+                inner.variables[-1] |= zip(
+                    block.declares, items[-len(block.declares) :], strict=False
+                )
+                self._nodes(block.body, inner)
+            return
         key, count = self._list(value, block.declares)
         if not count:
             self._nodes(block.otherwise, scope.inner())
         names = [Path(name, ()) for name in self._policy.lists[key]]
         for index in range(count):
             inner = scope.inner(names[-1])
-            first = names[0] if len(names) > 1 else Literal(str(index), False)
+            first = names[0] if len(names) > 1 else Call(INDEX, (Literal(str(index), False),))
             inner.variables[-1] |= zip(
                 block.declares, [first, names[-1]][-len(block.declares) :], strict=False
             )
@@ -152,7 +164,7 @@ class _Run:
     def _constants(self, value: Term) -> Sequence[Term] | None:
         """Return the items of a list that the template writes out, or that chooses kinds or
         operations; None for others."""
-        key = self._last_line().removeprefix("- ").partition(":")[0]
+        key = self._key() or self._last_line().removeprefix("- ").partition(":")[0]
         section = self._section() if key in DEFAULTS else ""
         if listed(value) is not None or section != "match":
             if section and key == "operations":
@@ -203,6 +215,8 @@ class _Run:
         match term:
             case Literal():
                 return not is_empty_constant(term)
+            case Call(name, (number,)) if name == INDEX:
+                return self._holds(number)
             case Inner(value, ()):
                 return self._holds(value)
             case Call("or" | "and" as name, arguments):
@@ -260,6 +274,8 @@ class _Run:
                 return int(value)
             case Inner(value, ()):
                 return self._number(value)
+            case Call(name, (value,)) if name == INDEX:
+                return self._number(value)
             case Call("len", (value,)) if show(value) in self._policy.lists:
                 return self._list(value)[1]
             case Call("add1", (value,)) if (number := self._number(value)) is not None:
@@ -311,6 +327,9 @@ class _Run:
                 if len(parts) == len(arguments) + 1 and "%" not in "".join(parts):
                     texts = [self._output(part, scope) for part in arguments]
                     return "".join(map("".join, zip(parts, [*texts, ""], strict=True)))
+        counted = indexed(term)
+        if counted != term and self._loop is not None:
+            return self._mark(Mark(counted, self._loop[0]), self._loop[1])
         constant = self._constant(term)
         return constant if constant is not None else self._scalar(term)
 
@@ -334,7 +353,7 @@ class _Run:
             return ""
         pad = " " * indent
         match value:
-            case Call("include", (Literal(name, True), _)) if _starts_exclude(
+            case Call("include", (Literal(name, True), _)) if starts_exclude(
                 self._policy.named.get(name, ())
             ):
                 value = Inner(Call("fromYaml", (value,)), ("exclude",))
@@ -379,7 +398,10 @@ class _Run:
             return "\n".join(f"- {item}" for item in self._items(value))
         section = self._section() or (key if last.endswith(":") else "spec")
         sample = self._sample(value)
-        if section == "mutate" and isinstance(sample, list) and self._is_whole(key, sample):
+        items = sample if isinstance(sample, list) else [{}]
+        # Of other lists, a patch merges items that have a name.
+        is_taken = key == "tolerations" or not any(isinstance(item, dict) for item in items)
+        if section == "mutate" and items is sample and is_taken:
             code = f'regexMatch "[{{][{{]|[(]" (toJson {show_argument(value)})'
             self._policy.refused[code] = show(value), "has what begins an expression or an anchor"
             return "\n".join(f"- {item}" for item in self._items(value))
@@ -396,14 +418,13 @@ class _Run:
             reason = "preconditions from values are in JMESPath, which no policy in CEL reads"
         raise NotPlacedError(reason, self._line)
 
-    def _is_whole(self, key: str, items: Sequence[Json]) -> bool:
-        """Report whether a patch takes a list as it is, and does not merge its items by name."""
-        return key == "tolerations" or not any(isinstance(item, dict) for item in items)
-
     def _items(self, value: Term) -> list[str]:
         constant = self._constants(value)
         if constant is not None:
             return [self._constant(item) or "" for item in constant]
+        if self._loop is not None and self._uses_item(value):
+            name, at = self._loop
+            return [self._mark(mark, at) for mark in nested(value, name)]
         key, count = self._list(value)
         mark = Mark(Path(self._policy.lists[key][-1], ()), key)
         return [self._mark(mark, index) for index in range(count)]
@@ -477,18 +498,3 @@ class _Run:
 
 def _within_tpl(term: Term) -> Term:
     return term.arguments[0] if isinstance(term, Call) and term.name == "tpl" else term
-
-
-def _starts_exclude(nodes: Sequence[Node]) -> bool:
-    """Report whether a named template prints an `exclude`, and nothing before it."""
-    return next(_texts(nodes), "").startswith("exclude:")
-
-
-def _texts(nodes: Sequence[Node]) -> Iterator[str]:
-    for node in nodes:
-        if isinstance(node, Text) and node.text.strip():
-            yield node.text.strip()
-        elif isinstance(node, Output):
-            yield "{{"
-        elif isinstance(node, Block):
-            yield from _texts(node.body)

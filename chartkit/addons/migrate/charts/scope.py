@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from chartkit.addons.migrate.charts.marks import INDEX
 from chartkit.helm.syntax import Call, Inner, Literal, Path, Term
 
 _NIL: Final = Literal("nil", False)
@@ -92,3 +93,15 @@ def _field(term: Term, fields: Sequence[str]) -> Term:
             value = _field(first, fields)
             return _field(second, fields) if value == _NIL else value
     return Inner(term, tuple(fields)) if not isinstance(term, Literal) else _NIL
+
+
+def indexed(term: Term) -> Term:
+    """Return a term with the variable of the index in place of its value."""
+    match term:
+        case Call(name, _) if name == INDEX:
+            return Path("$index", ())
+        case Call(name, arguments):
+            return Call(name, tuple(map(indexed, arguments)))
+        case Inner(value, fields):
+            return Inner(indexed(value), fields)
+    return term

@@ -319,3 +319,18 @@ def value_path(term: Term, variables: Mapping[str, Term]) -> list[str] | None:
             return None
     paths = [value_path(step, variables) for step in steps]
     return None if None in paths else [step for path in paths for step in path or ()]
+
+
+def starts_exclude(nodes: Sequence[Node]) -> bool:
+    """Report whether a named template prints an `exclude`, and nothing before it."""
+    return next(_texts(nodes), "").startswith("exclude:")
+
+
+def _texts(nodes: Sequence[Node]) -> Iterator[str]:
+    for node in nodes:
+        if isinstance(node, Text) and node.text.strip():
+            yield node.text.strip()
+        elif isinstance(node, Output):
+            yield "{{"
+        elif isinstance(node, Block):
+            yield from _texts(node.body)

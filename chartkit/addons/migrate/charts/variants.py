@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from chartkit.addons.migrate.charts.chosen import candidates, with_chosen
+from chartkit.addons.migrate.charts.lists import MORE, Lists
 from chartkit.addons.migrate.charts.marks import (
     DURATION,
     EXCLUDED,
@@ -20,8 +21,8 @@ from chartkit.addons.migrate.charts.marks import (
     Mark,
     PolicyTemplate,
     Variant,
+    within,
 )
-from chartkit.addons.migrate.charts.normal import laid_out
 from chartkit.addons.migrate.charts.rendering import render
 from chartkit.addons.migrate.charts.template import (
     NotPlacedError,
@@ -32,7 +33,7 @@ from chartkit.addons.migrate.charts.template import (
     show_argument,
 )
 from chartkit.addons.migrate.convert import convert
-from chartkit.addons.migrate.files.printed import CEL, in_reading_order
+from chartkit.addons.migrate.files.printed import in_reading_order
 from chartkit.documents.reader import read_text
 from chartkit.engine.cluster_policy import autogen
 from chartkit.errors import ChartkitError, InputError
@@ -41,13 +42,9 @@ from chartkit.model import Body, Json, Location, Resource, mapping_at, mappings_
 
 VALIDATING: Final = "ValidatingPolicy"
 HELPERS: Final = "_policy-types.tpl"
-MORE: Final = ITEMS + 1
 NULL: Final = "the pattern has null where the field is an object"
 CONTROLLERS: Final = "chartkitcontrollers"
 """Takes the place of the pod controllers that values choose."""
-LISTS: Final = re.compile(r"chartkitlist(\d{3})")
-_LIST: Final = "chartkitlist{:03}"
-_LITERALS: Final = re.compile(r"\[\s*('[^'\\]*'(?:,\s*'[^'\\]*')*)\s*\]")
 _NAME: Final = "chartkitname"
 _MOST: Final = 400
 WILDCARDS: Final = "wildcards"
@@ -75,19 +72,19 @@ name."""
 class Variants:
     """The new policies of a template, for each variant.
 
-    both: the condition for reporting next to the old form; lists: the parts of lists, by number of
-    their marks; wild: those whose items may have wildcards; under: each decision with those under
-    which it comes up; guards: the conditions under which a policy has no new form, with the reason;
-    guarded: the decisions among them; looped: those of the items of a list, with the list; companions: decisions that others depend on, by these;
-    controllers: the value that chooses controllers; takes_null: whether a pattern has null whatever
-    the values are, and not for what these leave out.
+    both: the condition for reporting next to the old form; lists: those in CEL, of which wild may
+    have wildcards; under: each decision with those under which it comes up; guards: the conditions
+    under which a policy has no new form, with the reason; guarded: the decisions among them;
+    looped: those of the items of a list, with the list; companions: decisions that others depend
+    on, by these; controllers: the value that chooses controllers; takes_null: whether a pattern has
+    null whatever the values are, and not for what these leave out.
     """
 
     template: PolicyTemplate
     line: int
     both: str
     base: dict[str, int] = field(default_factory=dict)
-    lists: list[tuple[str, ...]] = field(default_factory=list)
+    lists: Lists = field(init=False)
     wild: set[str] = field(default_factory=set)
     under: dict[str, dict[str, int]] = field(default_factory=dict)
     guards: dict[str, str] = field(default_factory=dict)
@@ -98,6 +95,9 @@ class Variants:
     takes_null: bool = False
     _texts: dict[tuple[str, Term | None], tuple[str, Sequence[Body]]] = field(default_factory=dict)
     _known: dict[tuple[tuple[str, int], ...], Mapping[str, Body]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.lists = Lists(self.template)
 
     def explore(self) -> None:
         """Find the decisions, and those without a new form.
@@ -123,11 +123,16 @@ class Variants:
         for number, mark in enumerate(self.template.marks):
             if number in self.template.ordered or number in self.template.references:
                 continue
+            inner = within(mark)
+            if inner is not None:
+                condition = f"empty {show_argument(inner)}"
+                self.guards[condition] = f"{self._named(show(inner), mark.list_key)} is empty"
+                self.looped[condition] = mark.list_key
             for suffix, characters, what in _OPERATORS:
                 if not self._is_read(number, suffix):
                     continue
-                if what == WILDCARDS and self._is_item(mark):
-                    self.wild.add(mark.list_key)
+                if what == WILDCARDS and (inner is not None or self._is_item(mark)):
+                    self.wild.add(mark.list_key if inner is None else show(inner))
                 else:
                     self.refuse(mark, characters, what)
 
@@ -167,11 +172,15 @@ class Variants:
             self.template.tried.clear()
 
     def refuse(self, mark: Mark, characters: str, what: str) -> None:
-        """Refuse values with characters that the new form does not read; names of releases have
-        none."""
-        if isinstance(mark.term, Path) and mark.term.fields[:1] in (("Release",), ("Chart",)):
+        """Refuse values with characters that the new form does not read; names of releases and
+        numbers of items have none."""
+        fields = mark.term.fields[:1] if isinstance(mark.term, Path) else ()
+        if fields in (("Release",), ("Chart",)) or "$index" in show(mark.term):
             return
+        inner = within(mark)
         code = f'default "" {show_argument(mark.term)} | toString'
+        if inner is not None:
+            code = f'join " " {show_argument(inner)}'
         is_item = self._is_item(mark)
         if is_item:
             items = argument(mark.list_key)
@@ -182,7 +191,7 @@ class Variants:
         condition = f"regexMatch {json.dumps(characters)} ({code})"
         if characters.startswith("^(?:"):
             condition = f"not ({condition})"
-        value = self._named(show(mark.term), mark.list_key)
+        value = self._named(show(inner or mark.term), mark.list_key)
         reason = f"{value} has {what}, which this form of the policy does not read"
         self.guards.setdefault(condition, reason)
         if mark.list_key and not is_item:
@@ -215,13 +224,15 @@ class Variants:
                     continue
                 self.template.suffixes[number] = suffix
                 marked = self._documents(whole)
-            except NotPlacedError as error:
-                if self.template.suffixes and "metadata.name" not in error.message:
+            except NotPlacedError:
+                if self.template.suffixes:
                     return True
                 continue
             finally:
                 self.template.suffixes.clear()
-            return json.dumps(marked).replace(suffix, "") != json.dumps(plain).replace(suffix, "")
+            # In a name it is a hyphen.
+            text = json.dumps(marked).replace(suffix, "").replace("xxx-z", "xxx")
+            return text != json.dumps(plain)
         return False
 
     def _find_base(self) -> None:
@@ -367,7 +378,7 @@ class Variants:
         for body in documents:
             name = body["metadata"]["name"]
             end = name.removeprefix(legacy)
-            spec = in_reading_order(self._with_lists(body, variant))["spec"]
+            spec = in_reading_order(self.lists.collapsed(body, variant))["spec"]
             bodies[f"{body['kind']}/{end}"] = {
                 "spec": self._spec(body["kind"], spec, variant, len(documents) == 1)
             }
@@ -431,71 +442,6 @@ class Variants:
         ordered: Body = in_reading_order({"spec": spec})["spec"]
         return ordered
 
-    def _with_lists(self, body: Body, variant: Variant) -> Body:
-        """Return a policy with a mark for each list in CEL whose items come from values."""
-
-        def collapsed(value: Json, key: str = "") -> Json:
-            if isinstance(value, dict):
-                return {inner: collapsed(item, inner) for inner, item in value.items()}
-            if isinstance(value, list):
-                return [collapsed(item) for item in value]
-            if key in CEL and isinstance(value, str):
-                made = _LITERALS.sub(lambda match: self._list(match, variant), value)
-                return made if made == value else laid_out(made)
-            return self._joined(value, variant) if isinstance(value, str) else value
-
-        return {key: collapsed(value, key) for key, value in body.items()}
-
-    def _joined(self, text: str, variant: Variant) -> str:
-        """Return a text with one mark for all items of a list that stand one behind the other."""
-        template = self.template
-        for match in MARK.finditer(text):
-            mark = template.marks[int(match[1])]
-            items = [match[0].replace("x0xxx", f"x{at}xxx") for at in range(MORE)]
-            gap = text[match.end() :].partition(items[1])[0]
-            if "\n" in gap:
-                continue
-            whole = gap.join(items[: variant.get(mark.list_key, ITEMS)])
-            if match[2] != "0" or items[1] not in whole or whole not in text:
-                continue
-            if show(mark.term) == template.lists[mark.list_key][-1]:
-                code = f"join {json.dumps(gap)} {argument(mark.list_key)}"
-                return self._joined(text.replace(whole, template.marked(parsed(code))), variant)
-        return text
-
-    def _list(self, match: re.Match[str], variant: Variant) -> str:
-        literals = re.findall(r"'([^'\\]*)'", match[1])
-        parts: list[str] = []
-        index = 0
-        while index < len(literals):
-            mark = MARK.fullmatch(literals[index])
-            own = self.template.marks[int(mark[1])] if mark else None
-            if mark is None or own is None or not own.list_key:
-                if MARK.search(literals[index]) and (mark is None or own is None):
-                    return match[0]
-                code = show_argument(own.term) if own else f'"{literals[index]}"'
-                parts.append(f"list {code}")
-                index += 1
-                continue
-            count = variant.get(own.list_key, ITEMS)
-            run = literals[index : index + count]
-            numbers = [MARK.fullmatch(number) for number in run]
-            if [n and (n[1], int(n[2])) for n in numbers] != [(mark[1], at) for at in range(count)]:
-                return match[0]
-            if show(own.term) != self.template.lists[own.list_key][-1]:
-                return match[0]
-            parts.append(own.list_key)
-            index += count
-        if all(part.startswith("list ") for part in parts):
-            return match[0]
-        return self.list_mark(tuple(parts))
-
-    def list_mark(self, parts: tuple[str, ...]) -> str:
-        """Return the mark of a list that has the items of several."""
-        if parts not in self.lists:
-            self.lists.append(parts)
-        return _LIST.format(self.lists.index(parts))
-
     def _readable(self, text: str) -> str:
         """Return a reason with Helm code in place of marks."""
         text = re.sub(r"Invalid value: \{.*\}: ", "", _COMPLETED.sub("", text))
@@ -509,7 +455,8 @@ def by_rule(policy: Resource) -> Iterator[Resource]:
     """Yield a policy for each rule of one, with the rule's name behind its own."""
     body = policy.body
     for rule in mappings_at(body, "spec", "rules"):
-        metadata = {**body["metadata"], "name": f"{policy.name}-{rule.get('name')}"}
+        name = re.sub("[^a-z0-9.-]", "-", str(rule.get("name")))
+        metadata = {**body["metadata"], "name": f"{policy.name}-{name}"}
         spec = {**body["spec"], "rules": [rule]}
         yield Resource({**body, "metadata": metadata, "spec": spec}, policy.location)
 

@@ -18,10 +18,11 @@ from chartkit.addons.migrate.charts.lines import (
     negated,
     union,
 )
+from chartkit.addons.migrate.charts.lists import LISTS, MORE
 from chartkit.addons.migrate.charts.marks import EXCLUDED, ITEMS, MARK, SPECIMENS, YAML
 from chartkit.addons.migrate.charts.normal import normal
 from chartkit.addons.migrate.charts.template import NotPlacedError, argument, show
-from chartkit.addons.migrate.charts.variants import CONTROLLERS, LISTS, MORE, Variants
+from chartkit.addons.migrate.charts.variants import CONTROLLERS, Variants
 from chartkit.addons.migrate.files.printed import CEL, in_reading_order, may_fold
 from chartkit.documents.yaml_dump import dump_text
 from chartkit.helm.syntax import Call, Term
@@ -264,12 +265,11 @@ class Writer:
                 self.code.line(name),
             )
         pad = " " * indent
-        lines = self._items(get, fixed, indent, range(start))
-        lines.append(f"{pad}{{{{- {self.code.opening(name)} }}}}")
         self.code.looping.append(name)
-        lines += self._items(get, fixed, indent, range(start, start + count))
+        inside = self._items(get, fixed, indent, range(start, start + count))
         self.code.looping.pop()
-        lines.append(f"{pad}{{{{- end }}}}")
+        lines = self._items(get, fixed, indent, range(start))
+        lines += self.looped(inside, name, pad)
         return lines + self._items(get, fixed, indent, range(start + 2 * count, len(base)))
 
     def _first_repeated(self, items: Sequence[Json], count: int, name: str) -> int | None:
@@ -287,13 +287,18 @@ class Writer:
         start = self._first_repeated(lines, count, name) if count > 0 else None
         if start is None:
             return None
-        made = list(map(self._printed, lines[:start]))
         pad = " " * (len(lines[start]) - len(lines[start].lstrip()))
-        made.append(f"{pad}{{{{- {self.code.opening(name)} }}}}")
         self.code.looping.append(name)
-        made += map(self._printed, lines[start : start + count])
+        inside = list(map(self._printed, lines[start : start + count]))
         self.code.looping.pop()
-        return [*made, f"{pad}{{{{- end }}}}", *map(self._printed, lines[start + 2 * count :])]
+        before, after = lines[:start], lines[start + 2 * count :]
+        made = [*map(self._printed, before), *self.looped(inside, name, pad)]
+        return made + list(map(self._printed, after))
+
+    def looped(self, inside: Sequence[str], name: str, pad: str) -> list[str]:
+        """Return lines in a loop over a list."""
+        opening = f"{pad}{{{{- {self.code.opening(name, inside=inside)} }}}}"
+        return [opening, *inside, f"{pad}{{{{- end }}}}"]
 
     def _printed(self, line: str) -> str:
         """Return a line in YAML with code in place of marks."""
@@ -430,8 +435,8 @@ class Writer:
             return bool(with_list != without == self._without_joined(with_list, name))
 
         def emptied(match: re.Match[str]) -> str:
-            parts = tuple(part for part in self.variants.lists[int(match[1])] if part != name)
-            return self.variants.list_mark(parts) if parts else "[]"
+            parts = tuple(part for part in self.variants.lists.parts[int(match[1])] if part != name)
+            return self.variants.lists.mark(parts) if parts else "[]"
 
         wanted = normal(LISTS.sub(emptied, with_list))
         return isinstance(without, str) and wanted == normal(without)

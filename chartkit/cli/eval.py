@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -16,7 +16,6 @@ from chartkit.model import Json, Location, path_text
 from chartkit.safe_text import shown
 
 if TYPE_CHECKING:
-    from chartkit.engine.cel import Program
     from chartkit.engine.cel.declarations import Environment
     from chartkit.engine.cel.explain import Part
 
@@ -154,7 +153,11 @@ def cel(
                 for diagnostic in issues.diagnostics():
                     click.echo(str(diagnostic), err=True)
         if explained:
-            click.echo(_explanation(program, variables), nl=False)
+            from chartkit.engine.cel.explain import explain
+
+            rows = list(_rows(explain(program, variables), ""))
+            width = min(max(len(text) for text, _ in rows), _TEXT_WIDTH)
+            click.echo("".join(f"{text:{width}}  {value}\n" for text, value in rows), nl=False)
         click.echo(notation(program.evaluate(variables), lines=True))
     except (CelCompileError, CelError) as error:
         click.echo(_placed(str(error), file), err=True)
@@ -216,15 +219,6 @@ def _variable(setting: str) -> tuple[str, Json]:
     if not sign or not name.isidentifier():
         raise InputError(f"--var takes NAME=VALUE, not '{setting}'")
     return name, _read(text[1:]) if text.startswith("@") else parse_yaml(text)
-
-
-def _explanation(program: Program, variables: Mapping[str, Json]) -> str:
-    """Return a line for each part: its text, indented by its depth, and its value."""
-    from chartkit.engine.cel.explain import explain
-
-    rows = list(_rows(explain(program, variables), ""))
-    width = min(max(len(text) for text, _ in rows), _TEXT_WIDTH)
-    return "".join(f"{text:{width}}  {value}\n" for text, value in rows)
 
 
 def _rows(part: Part, indent: str) -> Iterator[tuple[str, str]]:

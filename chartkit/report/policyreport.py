@@ -187,10 +187,21 @@ class ObjectReportWriter:
         order = sorted(range(len(results)), key=lambda index: self._rows.sort_key(results[index]))
         moved = {new: accepted[old] for new, old in enumerate(order) if old in accepted}
         results = [results[index] for index in order]
+        uid, reference = resource.uid, _reference(resource)
+        identity = "/".join(reference.values()) if resource.name else str(resource.location)
+        name = uid or str(uuid.uuid5(_IDENTITIES, identity))
+        where = {"namespace": resource.namespace} if resource.namespace else {}
+        text = _metadata({"name": name, **where}) + f"  labels:\n    {_MANAGED_BY}: {KYVERNO}\n"
+        if uid:
+            owner = {key: value for key, value in reference.items() if key != "namespace"}
+            members = _members({**owner, "uid": uid}, 4).replace("    ", "  - ", 1)
+            text += f"  ownerReferences:\n{members}"
+        if reference:
+            text += "scope:\n" + _members({**reference, **({"uid": uid} if uid else {})}, 2)
         self._spool.write(
             _SEPARATOR
             + _head(self._api, resource.namespace)
-            + _object_metadata(resource)
+            + text
             + _middle(self._api, counts)
             + self._rows.text(resource, results, moved)
         )
@@ -233,22 +244,6 @@ def _head(api: ReportApi, namespace: str) -> str:
 
 def _metadata(members: Mapping[str, str]) -> str:
     return f"metadata:\n{_members(members, 2)}"
-
-
-def _object_metadata(resource: Resource) -> str:
-    """Return a report's metadata and scope, as `controllers/report/aggregate` sets them."""
-    uid, reference = resource.uid, _reference(resource)
-    identity = "/".join(reference.values()) if resource.name else str(resource.location)
-    name = uid or str(uuid.uuid5(_IDENTITIES, identity))
-    where = {"namespace": resource.namespace} if resource.namespace else {}
-    text = _metadata({"name": name, **where}) + f"  labels:\n    {_MANAGED_BY}: {KYVERNO}\n"
-    if uid:
-        owner = {key: value for key, value in reference.items() if key != "namespace"}
-        members = _members({**owner, "uid": uid}, 4).replace("    ", "  - ", 1)
-        text += f"  ownerReferences:\n{members}"
-    if reference:
-        text += "scope:\n" + _members({**reference, **({"uid": uid} if uid else {})}, 2)
-    return text
 
 
 def _middle(api: ReportApi, counts: Counter[Status]) -> str:

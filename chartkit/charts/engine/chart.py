@@ -80,15 +80,6 @@ def crd_templates() -> dict[str, str]:
     return files
 
 
-def group_values() -> dict[str, list[str]]:
-    """The keys of `crds.groups` and of the groups in it."""
-    groups: dict[str, list[str]] = {}
-    for kind in kinds():
-        if kind.key != _OPEN_REPORTS:
-            groups.setdefault(kind.key, []).append(kind.plural)
-    return groups
-
-
 def _types() -> Iterator[str]:
     """A named template for each type that a definition needs, in alphabetical order."""
     types = type_library()
@@ -237,6 +228,10 @@ def catalogue() -> engine_values.Section:
 
 
 def _context(kube_version: str, metadata: ChartMetadata = UPSTREAM) -> Body:
+    groups: dict[str, list[str]] = {}
+    for kind in kinds():
+        if kind.key != _OPEN_REPORTS:
+            groups.setdefault(kind.key, []).append(kind.plural)
     return {
         **describe(),
         "name": ENGINE,
@@ -245,7 +240,7 @@ def _context(kube_version: str, metadata: ChartMetadata = UPSTREAM) -> Body:
         "kube_version": kube_version,
         "metadata": chart_fields(ENGINE, metadata)
         + chart_annotations(ENGINE, {CLUSTERS_ANNOTATION: kube_version}),
-        "crd_groups": group_values(),
+        "crd_groups": groups,
         "migrated": [kind.name for kind in kinds() if kind.key in _MIGRATED],
     }
 

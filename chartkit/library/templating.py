@@ -6,6 +6,7 @@ was rendered are shown at their places in the template.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -129,6 +130,17 @@ def render_text(
     except _EXPRESSION as error:
         text = f"template: {type(error).__name__}: {error}"
         raise RenderError(text, Location(file, _line_of(error))) from error
+
+
+def render_yaml(path: Path, context: Mapping[str, Any]) -> list[Document]:
+    """Return the documents of a template of YAML, whose values are printed as JSON."""
+    text = render_text(path.read_text("utf-8"), context, str(path), printed=as_json)
+    return read_text(text, str(path))
+
+
+def as_json(value: Json) -> str:
+    """Return a value as JSON, which is YAML, too."""
+    return json.dumps(value, ensure_ascii=False, default=dict)
 
 
 def _line_of(error: Exception) -> int:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
 from typing import Any
 
 from chartkit.bundled import chart_source_dir
@@ -20,7 +21,7 @@ def describe() -> Body:
     """The names that templates and the catalogue of values may use, rules written out in full."""
     source: Body = read_file(SOURCE / "controllers.yaml")[0].body
     verbs = {name: words.split() for name, words in source["verbs"].items()}
-    controllers = [_controller(entry, verbs) for entry in source["controllers"]]
+    controllers = [_controller(entry, source["optional"], verbs) for entry in source["controllers"]]
     return {
         **source,
         "controllers": controllers,
@@ -61,20 +62,10 @@ def _later_values(
                 yield {"path": key, "default": text, "number": number, "version": version}
 
 
-def _controller(entry: Mapping[str, Any], verbs: Mapping[str, list[str]]) -> Body:
-    optional = (
-        "service",
-        "probes",
-        "view",
-        "scaled",
-        "watcher",
-        "flow",
-        "initEnv",
-        "additionalVerbs",
-    )
+def _controller(entry: Mapping[str, Any], optional: str, verbs: Mapping[str, list[str]]) -> Body:
     additional = entry.get("additionalVerbs")
     return {
-        **dict.fromkeys(optional),
+        **dict.fromkeys(optional.split()),
         **entry,
         "certificates": "issuer" in entry,
         "additionalVerbs": verbs[additional] if additional else None,
@@ -112,54 +103,20 @@ def _policy_rule(row: list[Any], verbs: Mapping[str, list[str]]) -> Body:
 
 def _resource_filters(filters: Mapping[str, Any], controllers: list[Body]) -> Iterator[str]:
     for text in filters["everywhere"]:
-        yield from _filter(text, {})
-    for rows in filters["controller"]:
-        for controller in controllers:
-            for text in _FIXED[rows](controller) if isinstance(rows, str) else rows:
-                yield from _filter(text, _names(controller["component"]))
+        yield from _filter(text)
+    for rows, controller in product(filters["controller"], controllers):
+        for row in rows:
+            [(key, text)] = row.items() if isinstance(row, dict) else [("component", row)]
+            if controller[key]:
+                for name, template in filters["names"].items():
+                    included = template.replace("{component}", controller["component"])
+                    text = text.replace("{" + name + "}", included)
+                yield from _filter(text)
 
 
-def _filter(text: str, names: Mapping[str, str]) -> Iterator[str]:
-    for name, template in names.items():
-        text = text.replace("{" + name + "}", template)
+def _filter(text: str) -> Iterator[str]:
     kind, rest = text.split(",", 1)
     bare = kind.removesuffix("+")
     yield f"[{bare},{rest}]"
     if bare != kind:
         yield f"[{bare}/?*,{rest}]"
-
-
-def _names(component: str) -> Body:
-    def include(name: str) -> str:
-        return '{{ include "kyverno.' + name + '" . }}'
-
-    monitors = ".Values.admissionController.serviceMonitor.namespace"
-    return {
-        "ns": include("namespace"),
-        "role": include(f"{component}.roleName"),
-        "account": include(f"{component}.serviceAccountName"),
-        "name": include(f"{component}.name"),
-        "service": include(f"{component}.serviceName"),
-        "config": include("config.configMapName"),
-        "metricsConfig": include("config.metricsConfigMapName"),
-        "full": include("fullname"),
-        "monitors": "{{ " + monitors + ' | default (include "kyverno.namespace" .) }}',
-    }
-
-
-def _services(controller: Body) -> list[str]:
-    own = ["Service+,{ns},{service}"] if controller["service"] else []
-    return [*own, "Service+,{ns},{service}-metrics"]
-
-
-def _config(controller: Body) -> list[str]:
-    first = controller["scaled"]
-    return ["ConfigMap,{ns},{config}", "ConfigMap,{ns},{metricsConfig}"] if first else []
-
-
-_FIXED: Mapping[str, Callable[[Body], list[str]]] = {
-    "services": _services,
-    "secrets": lambda own: ["Secret,{ns},{service}.{ns}.svc.*"] if own["certificates"] else [],
-    "config": _config,
-    "hooks": lambda own: ["Job+,{ns},{full}-hook-pre-delete"] if own["scaled"] else [],
-}

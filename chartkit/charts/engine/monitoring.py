@@ -8,13 +8,14 @@ the same groups through `prometheusRule.spec`.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from chartkit.charts.engine.controllers import SOURCE
 from chartkit.charts.plan import REPORTER, ChartPlan, layered, member, values_file
 from chartkit.documents.reader import read_file
 from chartkit.documents.yaml_dump import dump_yaml
+from chartkit.library.templating import render_yaml
 from chartkit.model import Body, Json
 from chartkit.project.monitoring import Mode, Monitoring, PolicyReporter
 
@@ -130,14 +131,6 @@ def _place(left: int, top: int, width: int, height: int) -> Body:
     return {"x": left, "y": top, "w": width, "h": height}
 
 
-_PLUGIN: Final[Mapping[int, Callable[[bool], Body]]] = {
-    2: lambda on: {"kyvernoPlugin": {"enabled": on}, "global": {"plugins": {"kyverno": on}}},
-    3: lambda on: {"plugin": {"kyverno": {"enabled": on}}},
-}
-"""The switch of the Kyverno plugin, by the chart's major version; in 2.x the plugin is a
-subchart, and the UI shows its pages by a switch of its own."""
-
-
 def plan(environments: Mapping[str, tuple[PolicyReporter, Monitoring | None]]) -> ChartPlan:
     """The values files, of the environments that want policy-reporter."""
     own = {name: chart_values(*settings) for name, settings in environments.items()}
@@ -151,27 +144,6 @@ def plan(environments: Mapping[str, tuple[PolicyReporter, Monitoring | None]]) -
 
 def chart_values(reporter: PolicyReporter, monitoring: Monitoring | None) -> Body:
     """The values of an environment; monitoring: how it is monitored, None where it is not."""
-    ui: Body = {"enabled": reporter.ui}
-    if reporter.ingress:
-        ingress = reporter.ingress
-        paths = [{"path": "/", "pathType": "Prefix"}]
-        values: Body = {"enabled": True}
-        if ingress.class_name:
-            values["className"] = ingress.class_name
-        if ingress.annotations:
-            values["annotations"] = dict(ingress.annotations)
-        values["hosts"] = [{"host": ingress.host, "paths": paths}]
-        if ingress.secret:
-            values["tls"] = [{"secretName": ingress.secret, "hosts": [ingress.host]}]
-        ui["ingress"] = values
-    if reporter.service:
-        ui["service"] = {"type": reporter.service}
-    values = {"ui": ui, **_PLUGIN[reporter.version.major](reporter.plugin)}
-    if monitoring:
-        values["metrics"] = {"enabled": True}
-    if monitoring and monitoring.mode is Mode.OPERATOR:
-        values["monitoring"] = {
-            "enabled": True,
-            "serviceMonitor": {"labels": dict(monitoring.labels)},
-        }
-    return values
+    context = {"reporter": reporter, "monitoring": monitoring}
+    body: Body = render_yaml(SOURCE / "policy-reporter.yaml.j2", context)[0].body
+    return body

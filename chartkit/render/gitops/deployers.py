@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final
 
-from chartkit.documents.reader import read_text
 from chartkit.documents.yaml_dump import dump_documents
-from chartkit.library.templating import SUFFIX, render_text
+from chartkit.library.templating import as_json, render_text, render_yaml
 from chartkit.model import Body
 from chartkit.output.write import Tree
 from chartkit.project.project import Project
@@ -23,19 +20,12 @@ _NOTE: Final = """\
 # Argo CD runs no hook of Helm before it deletes: `chartkit uninstall ENV` removes Kyverno with its
 # webhooks, which would refuse requests otherwise that nothing answers.
 """
-_quoted: Final = partial(json.dumps, ensure_ascii=False)
-"""The text of a value in a template: JSON is YAML and HCL, too."""
-
-
-def _rendered(name: str, **context: Any) -> str:
-    """Return the text of a template of this folder."""
-    path = Path(__file__).with_name(name + SUFFIX)
-    return render_text(path.read_text("utf-8"), context, str(path), printed=_quoted)
 
 
 def _yaml(name: str, **context: Any) -> str:
     """Return the documents of a template of this folder."""
-    return dump_documents(document.body for document in read_text(_rendered(name, **context)))
+    documents = render_yaml(Path(__file__).with_name(f"{name}.yaml.j2"), context)
+    return dump_documents(document.body for document in documents)
 
 
 def argocd_files(project: Project, repository: Repository) -> Mapping[str, str]:
@@ -50,7 +40,7 @@ def argocd_files(project: Project, repository: Repository) -> Mapping[str, str]:
     return {
         f"{name}.yaml": HEADER
         + _NOTE
-        + _yaml("argocd.yaml", release=release, repository=repository, elements=elements)
+        + _yaml("argocd", release=release, repository=repository, elements=elements)
         for name, (release, elements) in by_chart.items()
     }
 
@@ -61,9 +51,9 @@ def flux_files(project: Project, repository: Repository) -> Mapping[str, str]:
     for environment in project.environments.values():
         folder, installed = environment.file_name, releases(project, environment)
         context = {"repository": repository, "releases": installed, "folder": folder}
-        files[f"{folder}/flux.yaml"] = HEADER + _yaml("flux.yaml", **context)
+        files[f"{folder}/flux.yaml"] = HEADER + _yaml("flux", **context)
         for release in installed:
-            text = _yaml("release.yaml", repository=repository, release=release)
+            text = _yaml("release", repository=repository, release=release)
             files[f"{folder}/{release.name}/release.yaml"] = HEADER + text
     return files
 
@@ -73,18 +63,21 @@ def helmfile_files(project: Project, _repository: Repository) -> Mapping[str, st
     files: dict[str, str] = {}
     for environment in project.environments.values():
         folder, installed = environment.file_name, releases(project, environment)
-        text = _yaml("helmfile.yaml", folder=folder, releases=installed)
+        text = _yaml("helmfile", folder=folder, releases=installed)
         files[f"{folder}.yaml"] = HEADER + text
     return files
 
 
 def terraform_files(project: Project, _repository: Repository) -> Mapping[str, str]:
     """Return the files by path: one for each environment or cluster."""
-    return {
-        f"{environment.file_name}/main.tf": HEADER
-        + _rendered("main.tf", releases=releases(project, environment))
-        for environment in project.environments.values()
-    }
+    path = Path(__file__).with_name("main.tf.j2")
+    text = path.read_text("utf-8")
+    files: dict[str, str] = {}
+    for environment in project.environments.values():
+        context = {"releases": releases(project, environment)}
+        written = render_text(text, context, str(path), printed=as_json)
+        files[f"{environment.file_name}/main.tf"] = HEADER + written
+    return files
 
 
 DEPLOYERS: Final[Mapping[str, Callable[[Project, Repository], Mapping[str, str]]]] = (

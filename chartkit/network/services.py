@@ -260,7 +260,6 @@ def cause_of(error: NetworkError) -> str:
         # Anything else that takes long ends with the patience for the whole call.
         Fault.SILENT: "net/http: TLS handshake timeout",
         Fault.CUT: "EOF",
-        Fault.RESET: "EOF",
         Fault.MALFORMED: "malformed HTTP response",
     }
     return words.get(error.fault, error.detail)

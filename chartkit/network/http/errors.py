@@ -5,7 +5,7 @@ from __future__ import annotations
 import http.client
 import ssl
 from collections.abc import Iterator
-from enum import Enum, auto
+from enum import Enum
 from typing import Final
 
 import urllib3.exceptions
@@ -21,53 +21,35 @@ _SILENT: Final = (TimeoutError, urllib3.exceptions.TimeoutError)
 _CUT: Final = (
     http.client.IncompleteRead,
     urllib3.exceptions.IncompleteRead,
-    http.client.RemoteDisconnected,
+    ConnectionResetError,
 )
 
 
 class Fault(Enum):
-    """A kind of failure; what `detail` of a NetworkError holds stands in parentheses."""
+    """A kind of failure, with its words for people."""
 
-    UNSENDABLE = auto()
-    """No request can be made of it (the reason)."""
-    FORBIDDEN = auto()
-    """The address is never asked."""
-    UNNAMED = auto()
-    """The user does not name the host (which)."""
-    INSIDE = auto()
-    """A redirect leads into a private network (the host)."""
-    REDIRECT = auto()
-    """A redirect that is not followed (where it leads)."""
-    DOWNGRADE = auto()
-    """A redirect that gives up encryption."""
-    REDIRECTS = auto()
-    """More redirects than are followed."""
-    UNREACHABLE = auto()
-    """The host was not reached (in the system's words)."""
-    SILENT = auto()
-    """Nothing came in time."""
-    OVERDUE = auto()
-    """The whole answer did not come in time."""
-    UNTRUSTED = auto()
-    """The certificate is not trusted (OpenSSL's words)."""
-    PLAIN = auto()
-    """The server does not speak TLS (OpenSSL's reason)."""
-    TLS = auto()
-    """The connection could not be encrypted (OpenSSL's reason)."""
-    CUT = auto()
-    """The answer ended early (how many bytes came, where that is known)."""
-    RESET = auto()
-    """The connection was reset."""
-    MALFORMED = auto()
-    """The answer is not an HTTP."""
-    TOO_LARGE = auto()
-    """The answer is larger than it may be."""
-    SIZE = auto()
-    """The announced size is another than the expected one (the announced one)."""
+    UNSENDABLE = "cannot be requested: {detail}"
+    FORBIDDEN = "chartkit does not connect to this address"
+    UNNAMED = "{detail} is not asked: --allow-network does not name it"
+    INSIDE = "redirects to the private address {detail}"
+    REDIRECT = "redirects to {detail}"
+    DOWNGRADE = "redirects from https to http"
+    REDIRECTS = "redirects more than {limits.redirects} times"
+    UNREACHABLE = "the server cannot be reached: {detail}"
+    SILENT = "the server sent nothing for {limits.silence:g} seconds"
+    OVERDUE = "no answer within {limits.patience:g} seconds"
+    UNTRUSTED = "the server's certificate is not trusted: {detail}"
+    PLAIN = "the server does not speak TLS"
+    TLS = "the connection cannot be encrypted: {detail}"
+    CUT = "the server cut the answer"
+    """Where it is known, `detail` is how many bytes came."""
+    MALFORMED = "the server does not speak HTTP"
+    TOO_LARGE = "the answer is larger than it may be"
+    SIZE = "the answer has another size than is expected: {detail}"
 
 
 _UNANSWERED: Final = frozenset({Fault.UNREACHABLE, Fault.SILENT, Fault.OVERDUE, Fault.TLS})
-_PASSING: Final = _UNANSWERED | {Fault.CUT, Fault.RESET}
+_PASSING: Final = _UNANSWERED | {Fault.CUT}
 
 
 class NetworkError(Exception):
@@ -88,23 +70,7 @@ class NetworkError(Exception):
 
     def words(self, limits: Limits) -> str:
         """Describe the error for people."""
-        return {
-            Fault.UNSENDABLE: f"cannot be requested: {self.detail}",
-            Fault.FORBIDDEN: "chartkit does not connect to this address",
-            Fault.UNNAMED: f"{self.detail} is not asked: --allow-network does not name it",
-            Fault.INSIDE: f"redirects to the private address {self.detail}",
-            Fault.REDIRECT: f"redirects to {self.detail}",
-            Fault.DOWNGRADE: "redirects from https to http",
-            Fault.REDIRECTS: f"redirects more than {limits.redirects} times",
-            Fault.SILENT: f"the server sent nothing for {limits.silence:g} seconds",
-            Fault.OVERDUE: f"no answer within {limits.patience:g} seconds",
-            Fault.UNTRUSTED: f"the server's certificate is not trusted: {self.detail}",
-            Fault.PLAIN: "the server does not speak TLS",
-            Fault.TLS: f"the connection cannot be encrypted: {self.detail}",
-            Fault.CUT: "the server cut the answer",
-            Fault.RESET: "the server cut the answer",
-            Fault.MALFORMED: "the server does not speak HTTP",
-        }.get(self.fault, f"the server cannot be reached: {self.detail}")
+        return self.fault.value.format(detail=self.detail, limits=limits)
 
     @property
     def is_passing(self) -> bool:
@@ -151,8 +117,6 @@ def failure(error: BaseException) -> NetworkError:
             network_error = NetworkError(
                 Fault.CUT, f"{partial:,}" if isinstance(partial, int) else "", cause
             )
-        elif isinstance(cause, ConnectionResetError):
-            network_error = NetworkError(Fault.RESET, "", cause)
         elif isinstance(cause, http.client.HTTPException | urllib3.exceptions.InvalidHeader):
             network_error = NetworkError(Fault.MALFORMED, "", cause)
         else:

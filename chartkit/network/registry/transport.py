@@ -66,7 +66,8 @@ class Transport:
             text = f"GET {shown_url(request.url)}: {reason_text}"
             if error.is_passing:
                 text += f", in {error.attempts} attempts"
-            unanswered = error.fault not in _ANSWERED
+            is_reset = type(error.cause) is ConnectionResetError
+            unanswered = is_reset or error.fault not in _ANSWERED
             raise RegistryError(text, _HINTS.get(error.fault), unanswered) from None
         if not request.follows and response.is_redirect:
             what = f"{request.method} {shown_url(request.url)}"

@@ -3,14 +3,16 @@ README.md say of it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 
+from chartkit import bundled
 from chartkit.documents.yaml_dump import dump_yaml
 from chartkit.kyverno import releases
 from chartkit.library.policies import LibraryPolicy
 from chartkit.library.profiles import Selection
+from chartkit.library.templating import render_text
 from chartkit.model import Body, Resource, same
 from chartkit.output.write import GeneratedChart
 from chartkit.project.project import ChartMetadata
@@ -42,24 +44,7 @@ _ANNOTATIONS: dict[str, Body] = {
 }
 """As Artifact Hub reads them: https://artifacthub.io/docs/topics/annotations/helm/."""
 README_FILE: Final = "README.md"
-_HEAD: Final = """\
-<!-- Written by chartkit render: edit chartkit.yaml or the values files instead. -->
-
-# {name}
-
-{about}
-
-## Install
-
-```sh
-helm upgrade --install {name} charts/{name} --namespace kyverno --create-namespace \\
-  --values charts/{name}/values_ENVIRONMENT.yaml
-```
-
-`values.yaml` has the defaults, and `values_ENVIRONMENT.yaml` what an environment changes. Templates
-are not an interface: set values instead. `values.schema.json` checks them, and Helm refuses a key
-that it does not know.
-"""
+_SOURCES: Final = bundled.chart_source_dir(ENGINE).parent
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,6 +135,8 @@ def chart_annotations(chart: str, annotations: Body) -> str:
     return dump_yaml({"annotations": {**_ANNOTATIONS[chart], **annotations}})
 
 
-def readme_page(name: str, about: str, sections: Iterable[str]) -> str:
-    """Return README.md; about: a paragraph on the chart; sections: Markdown, each with its head."""
-    return "\n".join([_HEAD.format(name=name, about=about), *sections])
+def page(chart: str, template: str, context: Mapping[str, Any]) -> str:
+    """Return a page about a chart; template: among the chart's sources."""
+    path = _SOURCES / chart / template
+    given = {"name": chart, **context}
+    return render_text(path.read_text("utf-8"), given, str(path), _SOURCES)

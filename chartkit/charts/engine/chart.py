@@ -21,7 +21,7 @@ from chartkit.charts.plan import (
     chart_fields,
     chart_version,
     layered,
-    readme_page,
+    page,
     values_file,
 )
 from chartkit.documents.yaml_dump import dump_yaml
@@ -30,7 +30,7 @@ from chartkit.kyverno import releases
 from chartkit.kyverno.controllers import ADMISSION, CONTROLLERS
 from chartkit.kyverno.matrix import CLUSTERS_ANNOTATION
 from chartkit.kyverno.versions import Version, parse_version
-from chartkit.library.templating import SUFFIX, render_text
+from chartkit.library.templating import SUFFIX, as_json, render_text
 from chartkit.model import Body, Json
 from chartkit.project.monitoring import Monitoring
 from chartkit.project.project import UPSTREAM, ChartMetadata
@@ -44,7 +44,6 @@ _HEAD = (
 )
 _REFERENCE = re.compile(r'\{"\$ref":"(\w+)"\}')
 _SINCE = "$since"
-_NUMBER = '{{- $kyverno := include "kyverno.number" . | int }}\n'
 NAMESPACE = "kyverno"
 """The namespace of both charts."""
 PRE_STOP_SECONDS: Final = 10
@@ -53,10 +52,6 @@ stop, while API servers stop asking it."""
 SLEEP_SINCE: Final = Version(1, 30)
 """The Kubernetes from which `preStop.sleep` is on by default."""
 _MIGRATED = ("kyverno", "policies")
-_ABOUT = (
-    "Kyverno: its controllers, their roles, services and custom resource definitions, with the "
-    "values of the upstream chart. A type that ends in `?` may be null."
-)
 _TIMEOUT_COMMENT = """\
 # webhookTimeout: Kyverno asks {reviews:,} access reviews while the ClusterPolicies of this
 # environment are installed, which may take longer than the 10 s that its webhooks wait otherwise.
@@ -75,8 +70,8 @@ def crd_templates() -> dict[str, str]:
     for kind in kinds():
         groups.setdefault(kind.group, []).append(kind)
     for group, members in groups.items():
-        text = "".join(_definition(kind) for kind in members)
-        files[f"templates/crds/{group}.yaml"] = _NUMBER + text
+        context = {"kinds": members, "specification": _specification}
+        files[f"templates/crds/{group}.yaml"] = _rendered(SOURCE / "definitions.yaml.j2", context)
     return files
 
 
@@ -102,22 +97,8 @@ def _types() -> Iterator[str]:
         yield f'{{{{- define "type.{name}" }}}}{_template_text(schema)}{{{{ end }}}}\n'
 
 
-def _definition(kind: Kind) -> str:
-    condition = f".Values.crds.install .Values.crds.groups.{kind.key}.{kind.plural}"
-    if kind.key == _OPEN_REPORTS:
-        condition = ".Values.crds.install .Values.openreports.installCrds"
-    if kind.by_reports_server:
-        condition += " (not .Values.crds.reportsServer.enabled)"
-    spec = _template_text(specification(kind, lambda name: {"$ref": name}), "$kyverno")
-    return (
-        f"{{{{- if and {condition} }}}}\n"
-        "---\n"
-        "apiVersion: apiextensions.k8s.io/v1\n"
-        "kind: CustomResourceDefinition\n"
-        f'{{{{ include "kyverno.crdMetadata" (list . "{kind.name}") }}}}\n'
-        f"spec: {spec}\n"
-        "{{- end }}\n"
-    )
+def _specification(kind: Kind) -> str:
+    return _template_text(specification(kind, lambda name: {"$ref": name}), "$kyverno")
 
 
 def _json(value: object) -> str:
@@ -190,7 +171,7 @@ def plan(
     files["values.schema.json"] = engine_values.schema_text(
         engine_values.values_schema(values_catalogue)
     )
-    files[README_FILE] = readme_page(ENGINE, _ABOUT, engine_values.value_sections(values_catalogue))
+    files[README_FILE] = _page("README.md.j2", values_catalogue)
     values = {"values.yaml": engine_values.values_yaml(values_catalogue, _VALUES_HEADER)}
     bodies = {
         name: merge(
@@ -219,7 +200,11 @@ def plan(
 
 def values_page() -> str:
     """docs/reference/values.md: the chart's values, every key with its meaning."""
-    return engine_values.values_page(catalogue())
+    return _page("values/page.md.j2", catalogue())
+
+
+def _page(template: str, values: engine_values.Section) -> str:
+    return page(ENGINE, template, {"entries": values.entries, "json": as_json})
 
 
 def catalogue() -> engine_values.Section:

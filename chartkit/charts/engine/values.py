@@ -32,14 +32,6 @@ from chartkit.schemas.compact import (
 from chartkit.schemas.json_schema import require_no_object
 
 _WIDTH = 96
-_LONG = 60
-_PAGE_HEAD = """
-# Values of the engine chart
-
-Written by chartkit from the catalogue that values.yaml and values.schema.json come from too. Types
-are in the notation of [schemas.md](schemas.md); `?` may be null. Every other key may not: null
-deletes a default in Helm, and the schema refuses that.
-"""
 _DRAFT = "http://json-schema.org/draft-07/schema#"
 _WORTH_SHARING = 90
 _TEXT = "^[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ufeff\ufffe\uffff]*$"
@@ -110,42 +102,6 @@ def _yaml_lines(section: Section, depth: int) -> Iterator[str]:
             yield from _yaml_lines(entry, depth + 1)
         if not depth:
             yield ""
-
-
-def values_page(catalogue: Section) -> str:
-    """Return docs/values.md: every key with its type, its default and what it is for."""
-    return "\n".join([f"{_PAGE_HEAD.strip()}\n", *value_sections(catalogue)])
-
-
-def value_sections(catalogue: Section) -> Iterator[str]:
-    """Yield the values in Markdown: a section for each of their groups."""
-    loose = {key: entry for key, entry in catalogue.entries.items() if isinstance(entry, Value)}
-    yield _page_section("Names, labels and secrets", _page_table(loose, ""))
-    for title, entry in catalogue.entries.items():
-        if isinstance(entry, Section):
-            table = _page_table(entry.entries, f"{title}.")
-            yield _page_section(title, [f"{entry.doc}.", "", *table])
-
-
-def _page_section(title: str, lines: Iterable[str]) -> str:
-    return "\n".join([f"## {title}", "", *lines]) + "\n"
-
-
-def _page_table(entries: Mapping[str, Value | Section], path: str) -> list[str]:
-    head = ["| key | type | default | meaning |", "|---|---|---|---|"]
-    return [*head, *_page_rows(entries, path)]
-
-
-def _page_rows(entries: Mapping[str, Value | Section], path: str) -> Iterator[str]:
-    for key, entry in entries.items():
-        if isinstance(entry, Value):
-            text = json.dumps(entry.default, ensure_ascii=False)
-            page_default = f"`{text}`" if len(text) <= _LONG else "see values.yaml"
-            cells = (f"`{path}{key}`", f"`{entry.type}`", page_default, entry.doc)
-            yield "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
-        else:
-            yield f"| **`{path}{key}`** | | | {entry.doc} |"
-            yield from _page_rows(entry.entries, f"{path}{key}.")
 
 
 def own_values(environment: Environment) -> Values:

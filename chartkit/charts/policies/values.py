@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import copy
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
-from chartkit.charts.plan import ALLOWED, POLICIES, difference, readme_page
+from chartkit.charts.plan import ALLOWED, POLICIES, difference, page
 from chartkit.charts.policies.values_schema import BASELINE, RESTRICTED, Catalogue, overrides
 from chartkit.documents.yaml_dump import comment, commented, dump_yaml
 from chartkit.library.policies import LibraryPolicy
@@ -19,7 +19,7 @@ from chartkit.library.profiles import Selection
 from chartkit.model import Body, FieldPath, Json
 from chartkit.project.environment import Environment
 from chartkit.project.settings import Exclusion
-from chartkit.safe_text import markdown_cell, markdown_rows
+from chartkit.safe_text import markdown_cell
 
 _STANDARDS: Final[Mapping[str, tuple[str, ...]]] = {
     "privileged": (),
@@ -31,27 +31,6 @@ _UPSTREAM: Final = (
     '"Upstream\'s values".'
 )
 _LONGEST_CELL: Final = 80
-_HEAD: Final = ("Key", "Default", "Description")
-_ABOUT: Final = (
-    "Kyverno policies of the profiles {profiles}, as one Helm chart. Every policy can be switched, "
-    "changed and excluded from by values."
-)
-_SETTINGS: Final = """\
-## Settings of a policy
-
-Under `policies.NAME`, all of them optional. They override the values above.
-"""
-_POLICIES: Final = """\
-## Policies
-
-Parameters are set with `policies.NAME.parameters`.
-"""
-_UPSTREAM_SECTION: Final = """\
-## Upstream's values
-
-The chart also accepts the keys of the upstream chart that say the same in another place, so that
-existing values files work. `policies.NAME` overrides them.
-"""
 
 
 def base_values(catalogue: Catalogue, resolved: Selection, schema: Body) -> Body:
@@ -206,40 +185,17 @@ def _filters(exclusions: Sequence[Exclusion]) -> Body:
 
 def readme(catalogue: Catalogue, values: Body, schema: Body) -> str:
     """Return the text of README.md; values: from values.yaml."""
-    properties = schema["properties"]
-    upstream = upstream_keys(schema)
-    keys = [key for key in properties if key not in upstream]
-    own = schema["definitions"]["policy"]["properties"]
-    sections = [
-        "## Values\n\n"
-        + markdown_rows(_HEAD, (_row(key, properties[key], values) for key in keys)),
-        f"{_SETTINGS}\n{markdown_rows(_HEAD[::2], _described(own, own))}",
-        f"{_POLICIES}\n" + "\n".join(map(_policy, catalogue.policies)),
-        f"{_UPSTREAM_SECTION}\n{markdown_rows(_HEAD[::2], _described(properties, upstream))}",
-    ]
-    return readme_page(POLICIES, _ABOUT.format(profiles=", ".join(values["profiles"])), sections)
-
-
-def _row(key: str, body: Body, values: Body) -> tuple[str, str, str]:
-    default = _code(values[key]) if key in values else ""
-    return f"`{key}`", default, _prose(body["description"])
-
-
-def _described(properties: Body, keys: Iterable[str]) -> Iterator[tuple[str, str]]:
-    return ((f"`{key}`", _prose(properties[key]["description"])) for key in keys)
-
-
-def _policy(policy: LibraryPolicy) -> str:
-    """Return the section of a policy; it may come from a library of others."""
-    lines = [f"### {policy.name}\n"]
-    lines += [f"{markdown_cell(text)}\n" for text in (policy.title, policy.description) if text]
-    if policy.parameters:
-        rows = (
-            (f"`{name}`", _code(parameter.default), _prose(parameter.schema.get("description", "")))
-            for name, parameter in policy.parameters.items()
-        )
-        lines.append(markdown_rows(("Parameter", *_HEAD[1:]), rows))
-    return "\n".join(lines)
+    context = {
+        "policies": catalogue.policies,
+        "values": values,
+        "properties": schema["properties"],
+        "settings": schema["definitions"]["policy"]["properties"],
+        "upstream": upstream_keys(schema),
+        "cell": markdown_cell,
+        "code": _code,
+        "prose": _prose,
+    }
+    return page(POLICIES, "README.md.j2", context)
 
 
 def _prose(text: str) -> str:

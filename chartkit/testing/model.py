@@ -170,11 +170,6 @@ class PolicyRules:
     judging: frozenset[str]
 
 
-def ruleless(key: tuple[str, int, str], is_judging: bool) -> PolicyRules:
-    """Return a policy that is one rule without a name."""
-    return PolicyRules(key, ("",), frozenset({""} if is_judging else ()))
-
-
 @dataclass(frozen=True, slots=True)
 class CaseResult:
     """The result of a test file.

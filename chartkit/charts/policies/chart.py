@@ -112,17 +112,18 @@ def plan(project: Project, exceptions_of: ExceptionsOf = lambda *_: ()) -> Chart
     chart = _Chart(library, [base, *resolved.values()])
     for name, environment in project.environments.items():
         chart.require_versions(environment, resolved[name])
-    values = chart.base_values(base)
-    files = {"values.yaml": chart.values_text(values, base)}
+    catalogue, schema = chart.catalogue, chart.schema
+    values = base_values(catalogue, base, schema)
+    files = {"values.yaml": _values_text(chart, values, base)}
     own = {
-        name: chart.environment_values(environment, resolved[name], values)
+        name: environment_values(environment, catalogue, resolved[name], values, schema)
         | _exceptions(exceptions_of(environment, chart.installed(environment, resolved[name])))
         for name, environment in project.environments.items()
     }
     for name, body in layered(own).items():
         first = member(name, project.environments)
-        header = _about(name, project.environments[first])
-        files[values_file(name)] = chart.environment_text(header, resolved[first], body)
+        header = f"{_about(name, project.environments[first])}.\n{_HEADER}"
+        files[values_file(name)] = environment_text(resolved[first], body, schema, header)
     made = chart.files(base, values, _clusters(project), project.metadata)
     cluster_policies = {
         name: tuple(chart.cluster_policies(environment, resolved[name]))
@@ -153,9 +154,9 @@ def plan_for_profile(reference: str, parameters: Mapping[str, Json]) -> ChartPla
     profile = read_profile(reference, root)
     resolved = with_parameters(resolve([profile], library), parameters, library)
     chart = _Chart(library, [resolved])
-    values = chart.base_values(resolved)
+    values = base_values(chart.catalogue, resolved, chart.schema)
     files = chart.files(resolved, values, kube_version_range(matrix()))
-    return ChartPlan(POLICIES, files, {"values.yaml": chart.values_text(values, resolved)})
+    return ChartPlan(POLICIES, files, {"values.yaml": _values_text(chart, values, resolved)})
 
 
 def render_profile(
@@ -192,8 +193,8 @@ class _Chart:
         standing |= {
             entry.name: entry.group for entry in policies if isinstance(entry, FolderPolicy)
         }
-        self._catalogue = Catalogue(policies, rules, cel, standing)
-        self._schema = values_schema(self._catalogue)
+        self.catalogue = Catalogue(policies, rules, cel, standing)
+        self.schema = values_schema(self.catalogue)
 
     def require_versions(self, environment: Environment, resolved: Selection) -> None:
         """Raises InputError where an environment's Kyverno or cluster is too old for a policy."""
@@ -247,23 +248,10 @@ class _Chart:
 
     def _policy_type(self, environment: Environment) -> PolicyType:
         """The form that an environment's policies get, as the chart's templates settle it."""
-        given = environment.policy_type or self._schema["properties"]["policyType"]["default"]
+        given = environment.policy_type or self.schema["properties"]["policyType"]["default"]
         if given:
             return PolicyType(given)
         return PolicyType.VALIDATING if environment.kyverno >= _CEL_FROM else PolicyType.CLUSTER
-
-    def base_values(self, resolved: Selection) -> Body:
-        return base_values(self._catalogue, resolved, self._schema)
-
-    def values_text(self, values: Body, resolved: Selection) -> str:
-        header = f"Values of the profiles {', '.join(resolved.profiles)}.\n{_HEADER}"
-        return values_text(values, resolved, self._schema, header)
-
-    def environment_values(self, environment: Environment, resolved: Selection, base: Body) -> Body:
-        return environment_values(environment, self._catalogue, resolved, base, self._schema)
-
-    def environment_text(self, header: str, resolved: Selection, values: Body) -> str:
-        return environment_text(resolved, values, self._schema, f"{header}.\n{_HEADER}")
 
     def files(
         self,
@@ -284,22 +272,27 @@ class _Chart:
             "metadata": chart_fields(POLICIES, metadata) + chart_annotations(POLICIES, annotations),
         }
         files = render_tree(source / "chart", context)
-        files["data/policies.json"] = _json_lines(self._catalogue.names)
+        files["data/policies.json"] = _json_lines(self.catalogue.names)
         files["data/fields.json"] = _json_lines(policy_fields.as_json())
         files["data/cel.json"] = json.dumps(policy_fields.cel_as_json(), indent=1) + "\n"
         needed = {template.policy.name: _permissions(template) for template in self._templates}
         needed = {name: forms for name, forms in needed.items() if forms}
         files["data/permissions.json"] = json.dumps(needed, indent=1) + "\n"
-        files[SCHEMA_FILE] = dump_json(self._schema)
-        files[README_FILE] = readme(self._catalogue, values, self._schema)
+        files[SCHEMA_FILE] = dump_json(self.schema)
+        files[README_FILE] = readme(self.catalogue, values, self.schema)
         template = source / "policy.yaml.j2"
         text = template.read_text("utf-8")
         for policy in self._templates:
-            group = self._catalogue.standing.get(policy.policy.name, "")
+            group = self.catalogue.standing.get(policy.policy.name, "")
             context = policy_context(policy, group)
             files[template_file(policy.policy)] = render_text(text, context, str(template))
         guards = guard_templates(self._templates, files)
         return files | ({GUARDS_FILE: guards} if guards else {})
+
+
+def _values_text(chart: _Chart, values: Body, resolved: Selection) -> str:
+    header = f"Values of the profiles {', '.join(resolved.profiles)}.\n{_HEADER}"
+    return values_text(values, resolved, chart.schema, header)
 
 
 def _exceptions(bodies: Sequence[Body]) -> Body:

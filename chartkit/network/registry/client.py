@@ -21,7 +21,7 @@ from chartkit.network.http.urls import is_loopback
 from chartkit.network.registry.credentials import Keychain
 from chartkit.network.registry.settings import Limits, MissingError, RegistryError, Settings
 from chartkit.network.registry.transport import (
-    TokenRequest,
+    Repository,
     Transport,
     diagnosis,
     fetch_token,
@@ -55,21 +55,6 @@ class Document:
 
 
 @dataclass(frozen=True, slots=True)
-class _Repository:
-    """A repository; plain: unencrypted; private: for the user (True) or a policy alone."""
-
-    host: str
-    repository: str
-    plain: bool
-    private: bool = True
-
-    @property
-    def base(self) -> str:
-        """The beginning of every URL of the registry."""
-        return f"http{'' if self.plain else 's'}://{self.host}/v2"
-
-
-@dataclass(frozen=True, slots=True)
 class _Endpoint:
     """kind: `manifests`, `blobs`, `referrers`; accept: media types; most: bytes of an answer; size:
     bytes that it must have, None where unknown."""
@@ -95,7 +80,7 @@ class Client:
         self._insecure = insecure
         self._unencrypted: set[str] = set()
         self._cache = Cache(settings.cache, settings.limits, f"{keychain.owner}{insecure:d}")
-        self._authorizations: dict[_Repository, str] = {}
+        self._authorizations: dict[Repository, str] = {}
         self._secrets: set[str] = set()
 
     def manifest(self, image: RegistryReference, identifier: str) -> Document:
@@ -173,7 +158,7 @@ class Client:
         """An answer of status 200 or a known one, and what was asked; else RegistryError."""
         host = self._settings.mirrors.get(image.registry, image.registry)
         is_plain = host in self._settings.plain or is_loopback(host.rpartition(":")[0] or host)
-        repository = _Repository(host, image.repository, is_plain)
+        repository = Repository(host, image.repository, is_plain)
         try:
             answer, url = self._get_at(repository, wanted)
         except RegistryError as error:
@@ -186,7 +171,7 @@ class Client:
             raise failure
         return answer, url
 
-    def _get_at(self, repository: _Repository, wanted: _Endpoint) -> tuple[Response, str]:
+    def _get_at(self, repository: Repository, wanted: _Endpoint) -> tuple[Response, str]:
         if repository.plain or not self._insecure:
             return self._authorized(repository, wanted)
         lost = ""
@@ -204,7 +189,7 @@ class Client:
         self._unencrypted.add(repository.host)
         return answer
 
-    def _authorized(self, repository: _Repository, wanted: _Endpoint) -> tuple[Response, str]:
+    def _authorized(self, repository: Repository, wanted: _Endpoint) -> tuple[Response, str]:
         url = f"{repository.base}/{repository.repository}/{wanted.kind}/{wanted.identifier}"
         answer = self._ask(url, wanted, self._authorizations.get(repository))
         if answer.status == http.HTTPStatus.UNAUTHORIZED:
@@ -220,7 +205,7 @@ class Client:
             headers["Authorization"] = authorization
         return self._transport.ask(Request(url, wanted.most, headers, size=wanted.size))
 
-    def _authorize(self, answer: Response, repository: _Repository) -> str | None:
+    def _authorize(self, answer: Response, repository: Repository) -> str | None:
         """Return the Authorization header that answers a challenge, None without one."""
         challenge = read_challenge(answer.headers.get("www-authenticate", ""))
         if challenge is None:
@@ -232,9 +217,8 @@ class Client:
             return who.authorization
         if not challenge.is_bearer:
             return None
-        scope = f"repository:{repository.repository}:pull"
-        wanted = TokenRequest(challenge, scope, repository.host, repository.plain)
-        token = fetch_token(self._transport, wanted, who, self._settings.limits.token)
+        limit = self._settings.limits.token
+        token = fetch_token(self._transport, challenge, repository, who, limit)
         self._secrets.add(token)
         return f"Bearer {token}"
 

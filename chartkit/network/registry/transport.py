@@ -75,14 +75,6 @@ class Transport:
         return response
 
 
-def form_request(
-    url: str, form: Mapping[str, str], headers: Mapping[str, str], most: int, via: str
-) -> Request:
-    """Return a POST of a form, which follows no redirect; see `Request` for most and via."""
-    body = urlencode(form).encode("ascii")
-    return Request(url, most, {**headers, **_FORM}, "POST", body, via, follows=False)
-
-
 def diagnosis(answer: Response) -> str:
     """Return the diagnostics of a response, or its status and body where it has none."""
     try:
@@ -133,14 +125,18 @@ class Challenge:
 
 
 @dataclass(frozen=True, slots=True)
-class TokenRequest:
-    """A token. scope: what it is for; registry: the host that asks for it; plain: whether that is
-    asked without encryption, as no other host is."""
+class Repository:
+    """A repository; plain: unencrypted; private: for the user (True) or a policy alone."""
 
-    challenge: Challenge
-    scope: str
-    registry: str
+    host: str
+    repository: str
     plain: bool
+    private: bool = True
+
+    @property
+    def base(self) -> str:
+        """The beginning of every URL of the registry."""
+        return f"http{'' if self.plain else 's'}://{self.host}/v2"
 
 
 def read_challenge(header: str) -> Challenge | None:
@@ -158,14 +154,16 @@ def read_challenge(header: str) -> Challenge | None:
     return min(challenges, key=lambda challenge: not challenge.is_bearer, default=None)
 
 
-def fetch_token(transport: Transport, wanted: TokenRequest, who: Login | None, limit: int) -> str:
-    """Return a token, an anonymous one where `who` is None; raises RegistryError.
+def fetch_token(
+    transport: Transport, challenge: Challenge, wanted: Repository, who: Login | None, limit: int
+) -> str:
+    """Return a token that lets pull, an anonymous one where `who` is None; raises RegistryError.
 
     limit: bytes that the response may have.
     """
-    realm = wanted.challenge.parameters.get("realm", "")
+    realm = challenge.parameters.get("realm", "")
     if not realm:
-        given = sorted(wanted.challenge.parameters.items())
+        given = sorted(challenge.parameters.items())
         named = " ".join(f"{key}:{value}" for key, value in given)
         raise RegistryError(printable(f"malformed www-authenticate, missing realm: map[{named}]"))
     # Require a realm that a password may be sent to: encrypted, or the host that is trusted
@@ -182,7 +180,7 @@ def fetch_token(transport: Transport, wanted: TokenRequest, who: Login | None, l
         )
     if not host or parts.username or parts.password:
         raise RegistryError(f"{_INVALID}it must name a host and no user")
-    own = parts.netloc == wanted.registry
+    own = parts.netloc == wanted.host
     if parts.scheme == "http" and not (wanted.plain and own):
         raise RegistryError(
             f'{_INVALID}realm scheme "http" not allowed for a secure registry; use https'
@@ -191,10 +189,10 @@ def fetch_token(transport: Transport, wanted: TokenRequest, who: Login | None, l
     inside = address is not None and is_inside(address)
     if not own and (inside or is_forbidden_host(host)):
         raise RegistryError(f'{_INVALID}realm host "{host}" is a private or link-local address')
-    service = wanted.challenge.parameters.get("service", "")
-    parameters = {"scope": wanted.scope, **({"service": service} if service else {})}
-    own = urlsplit(realm).netloc == wanted.registry
-    via = "" if own else f"http{'' if wanted.plain else 's'}://{wanted.registry}/"
+    service = challenge.parameters.get("service", "")
+    parameters = {"scope": f"repository:{wanted.repository}:pull"}
+    parameters |= {"service": service} if service else {}
+    via = "" if own else wanted.base.removesuffix("v2")
     if who is not None and who.identity:
         form = {
             **parameters,
@@ -202,7 +200,10 @@ def fetch_token(transport: Transport, wanted: TokenRequest, who: Login | None, l
             "client_id": _CLIENT,
             "refresh_token": who.identity,
         }
-        response = transport.ask(form_request(realm, form, _HEADERS, limit, via))
+        body = urlencode(form).encode("ascii")
+        headers = {**_HEADERS, **_FORM}
+        post = Request(realm, limit, headers, "POST", body, via, follows=False)
+        response = transport.ask(post)
         # A token service without this endpoint may still take a name and a password.
         if response.status != HTTPStatus.NOT_FOUND:
             return _token(response, f"POST {shown_url(realm)}")

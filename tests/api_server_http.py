@@ -88,7 +88,9 @@ class _Handler(QuietHandler):
 
     def _send(self, code: int, content: bytes) -> None:
         try:
-            self.answer(code, content, Content_Type="application/json")
+            # As an API server: Helm would keep an answer that a clock ahead of its own dates.
+            uncached = {"Cache_Control": "no-cache, private"}
+            self.answer(code, content, Content_Type="application/json", **uncached)
         except (BrokenPipeError, ConnectionResetError):
             self.close_connection = True
 

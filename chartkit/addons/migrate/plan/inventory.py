@@ -39,6 +39,7 @@ from chartkit.model import (
 from chartkit.network.cluster.reader import Reader
 from chartkit.network.cluster.recording import is_recording
 from chartkit.scan.cluster_source import ClusterSource
+from chartkit.scan.ineffective import scan_note
 from chartkit.scan.inputs import (
     CHART_FILE,
     STDIN,
@@ -71,6 +72,7 @@ _OF_HELM: Final = re.compile(r"\{\{[^}]*\.(Values|Release|Chart|Capabilities|Tem
 _MARK: Final = "<%"
 """The beginning of code in policies of a library in chartkit's own format."""
 _PARAMETERS: Final = "has parameters of a policy library, and no values for them"
+_POLICIES_CHART: Final = "kyverno-policies"
 NOT_RENDERED: Final = "is Helm code, which only Helm can run"
 API_VERSIONS: Final = (
     *("kyverno.io/v1", "kyverno.io/v1/ClusterPolicy", "kyverno.io/v1/Policy"),
@@ -241,6 +243,12 @@ class _Files:
                 raise InputError("holds no Kubernetes object", Location(path), hint)
         if self.chart.values and not self.charts:
             raise InputError("no chart is read that takes it", Location(str(self.chart.values[0])))
+        for chart in [chart for chart in self.charts if chart.name == _POLICIES_CHART][:1]:
+            message = f"has parameters of a policy library: {chart} has what becomes of it"
+            for fault in [fault for fault in self.faults if fault.message == _PARAMETERS]:
+                self.faults.remove(fault)
+                self.notes.append(scan_note(message, fault.location or Location(str(chart))))
+                self.note(self.notes[-1])
         return Inventory(
             tuple(objects),
             tuple(self.faults),

@@ -300,3 +300,10 @@ def test_a_policy_of_a_library_with_parameters_is_named(tmp_path: Path) -> None:
     (fault,) = inventory.faults
     assert str(fault.location).endswith("ours/p/policy.yaml:1")
     assert fault.message == "has parameters of a policy library, and no values for them"
+    # Beside the chart that is rendered of it, there is nothing left to be read.
+    chart = tmp_path / "charts" / "kyverno-policies"
+    chart.mkdir(parents=True)
+    (chart / "Chart.yaml").write_text("apiVersion: v2\nname: kyverno-policies\nversion: 1.0.0\n")
+    inventory = _read(tmp_path)
+    assert not inventory.faults
+    assert any("has parameters" in note.message for note in inventory.notes)

@@ -12,6 +12,7 @@ from chartkit.engine.request import Operation, Request
 from chartkit.errors import CompileError
 from chartkit.model import Resource, Status
 from tests.draws import draws
+from tests.objects import api_object
 
 _TEXTS = st.sampled_from(
     [
@@ -110,12 +111,9 @@ _OBJECT = st.fixed_dictionaries(
 
 def _policy(rules: Any, background: bool) -> Resource:
     return Resource(
-        {
-            "apiVersion": "kyverno.io/v1",
-            "kind": "ClusterPolicy",
-            "metadata": {"name": "p"},
-            "spec": {"rules": rules, "background": background},
-        }
+        api_object(
+            "kyverno.io/v1", "ClusterPolicy", "p", spec={"rules": rules, "background": background}
+        )
     )
 
 

@@ -9,6 +9,7 @@ from chartkit.addons.migrate.convert import convert
 from chartkit.engine import Cleaner, Request, compile_any
 from chartkit.model import Location, Resource, Status
 from tests.data import from_table
+from tests.objects import api_object
 
 _MEMORY = Location("policy.yaml")
 _LABELS: dict[str, dict[str, str]] = {"team": {"a": "b"}, "other": {}}
@@ -18,12 +19,9 @@ def policy(spec: str, kind: str = "ClusterCleanupPolicy", namespace: str = "") -
     metadata = {"name": "clean", "labels": {"owner": "ops"}}
     if namespace:
         metadata["namespace"] = namespace
-    body = {
-        "apiVersion": "kyverno.io/v2",
-        "kind": kind,
-        "metadata": metadata,
-        "spec": {"schedule": "0 1 * * *", **yaml.safe_load(spec)},
-    }
+    body = api_object(
+        "kyverno.io/v2", kind, metadata, spec={"schedule": "0 1 * * *", **yaml.safe_load(spec)}
+    )
     return Resource(body, _MEMORY)
 
 

@@ -16,6 +16,7 @@ from chartkit.engine.ports.world import World
 from chartkit.errors import ChartkitError, CompileError
 from chartkit.model import Body, Location, Resource, Status
 from tests.data import from_table
+from tests.objects import api_object
 
 _MEMORY = Location("policy.yaml")
 _MANAGED = ("generate.kyverno.io/", "app.kubernetes.io/managed-by")
@@ -28,12 +29,9 @@ def policy(generate: str, rest: str = "", *, kinds: str = "Namespace", **changes
         **(yaml.safe_load(rest) or {}),
         "generate": yaml.safe_load(generate),
     }
-    body: Body = {
-        "apiVersion": "kyverno.io/v1",
-        "kind": "ClusterPolicy",
-        "metadata": {"name": "p"},
-        "spec": {"background": False, "rules": [rule]},
-    }
+    body: Body = api_object(
+        "kyverno.io/v1", "ClusterPolicy", "p", spec={"background": False, "rules": [rule]}
+    )
     return Resource({**body, **changes}, _MEMORY)
 
 

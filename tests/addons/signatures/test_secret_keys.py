@@ -22,6 +22,7 @@ from chartkit.network.cluster.cleaning import (
 from tests.addons.signatures.cosign_bench import Bench
 from tests.conformance.image_registry import run_command
 from tests.data import from_table
+from tests.objects import api_object
 from tests.signing.authority import key_pem, new_key
 from tests.signing.bundle import Maker, push_bundle
 from tests.signing.cosign import Signer, push
@@ -164,12 +165,9 @@ def _policy(registry: Registry, attests: bool) -> Body:
         "match": {"any": [{"resources": {"kinds": ["Pod"]}}]},
         "verifyImages": [{**verify, "required": False, "verifyDigest": False}],
     }
-    return {
-        "apiVersion": "kyverno.io/v1",
-        "kind": "ClusterPolicy",
-        "metadata": {"name": "p"},
-        "spec": {"background": False, "rules": [rule]},
-    }
+    return api_object(
+        "kyverno.io/v1", "ClusterPolicy", "p", spec={"background": False, "rules": [rule]}
+    )
 
 
 def _scanned(

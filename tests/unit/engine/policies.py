@@ -5,6 +5,7 @@ from typing import Any
 from chartkit.engine.cluster_policy.policy import Policy, read_policy
 from chartkit.engine.request import Request
 from chartkit.model import Body, Location, Resource
+from tests.objects import api_object
 
 PLACE = Location("policy.yaml", 3)
 
@@ -21,12 +22,9 @@ def rule(name: str = "r", kinds: tuple[str, ...] = ("Pod",), **parts: Any) -> Bo
 
 def policy_resource(*rules: Body, **spec: Any) -> Resource:
     """A ClusterPolicy named `p`."""
-    body: Body = {
-        "apiVersion": "kyverno.io/v1",
-        "kind": "ClusterPolicy",
-        "metadata": {"name": "p"},
-        "spec": {"rules": list(rules or (rule(),)), **spec},
-    }
+    body: Body = api_object(
+        "kyverno.io/v1", "ClusterPolicy", "p", spec={"rules": list(rules or (rule(),)), **spec}
+    )
     return Resource(body, PLACE)
 
 

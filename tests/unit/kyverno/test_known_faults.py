@@ -11,6 +11,7 @@ from chartkit.kyverno.releases import current
 from chartkit.kyverno.versions import Release, Version, parse_release
 from chartkit.model import Body, Resource
 from chartkit.render.model import Outcome, Row
+from tests.objects import api_object
 from tests.unit.render.test_pipeline import rows, run
 
 SYNCHRONIZED = ("add-namespace-quota", "generate-pod-disruption-budget")
@@ -252,11 +253,8 @@ def test_known_faults_releases(text: object, release: Release | None) -> None:
 def test_the_image_says_what_runs(image: str, release: Release | None) -> None:
     labels = {"app.kubernetes.io/component": "background-controller"}
     pod = {"spec": {"containers": [{"name": "controller", "image": image}]}}
-    body = {
-        "apiVersion": "apps/v1",
-        "kind": "Deployment",
-        "metadata": {"name": "x", "labels": labels},
-        "spec": {"template": pod},
-    }
+    body = api_object(
+        "apps/v1", "Deployment", {"name": "x", "labels": labels}, spec={"template": pod}
+    )
     assert running_release([Resource(body)], "background-controller") == release
     assert running_release([Resource(body)], "cleanup-controller") is None

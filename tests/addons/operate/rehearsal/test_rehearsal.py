@@ -12,6 +12,7 @@ from chartkit.model import Body
 from tests.addons.operate.rehearsal import estate
 from tests.api_server import Api
 from tests.data import beside
+from tests.objects import api_object
 from tests.unit.network.cluster.conftest import World
 
 _FROM = ("--from", "1.19/1.34", "--to", "1.20")
@@ -276,12 +277,9 @@ def test_values_of_releases_that_cannot_be_read_are_named(
     repository: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     helm = {"chart": "kyverno", "helm": {"values": "a: ["}}
-    application = {
-        "apiVersion": "argoproj.io/v1alpha1",
-        "kind": "Application",
-        "metadata": {"name": "kyverno"},
-        "spec": {"source": helm},
-    }
+    application = api_object(
+        "argoproj.io/v1alpha1", "Application", "kyverno", spec={"source": helm}
+    )
     (repository / "argo.yaml").write_text(dump_yaml(application))
     with pytest.raises(SystemExit):
         main(["plan", *_FROM, "--rehearse", "gitops/argo.yaml"])

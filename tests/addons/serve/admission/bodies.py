@@ -8,15 +8,13 @@ from chartkit.engine import RunnablePolicy, compile_any
 from chartkit.engine.cleanup import Cleaner
 from chartkit.model import Body, Resource
 from tests.data import beside
+from tests.objects import api_object
 
 _TEXTS = beside(__file__)
 
-POD: Body = {
-    "apiVersion": "v1",
-    "kind": "Pod",
-    "metadata": {"name": "web", "namespace": "default"},
-    "spec": {"containers": [{"name": "main", "image": "nginx:1.27"}]},
-}
+POD: Body = api_object(
+    "v1", "Pod", "default/web", spec={"containers": [{"name": "main", "image": "nginx:1.27"}]}
+)
 
 TEAM = _TEXTS["team"]
 AUDITED = TEAM.replace("Enforce", "Audit").replace("require-team", "audit-team")

@@ -11,6 +11,7 @@ from chartkit.engine.ports.world import OFFLINE, World
 from chartkit.engine.request import Operation, Request
 from chartkit.engine.responses import explain
 from chartkit.model import Body, Location, Resource, RuleResult
+from tests.objects import api_object
 
 PLACE = Location("policy.yaml", 3)
 KYVERNO = "policies.kyverno.io/v1"
@@ -70,12 +71,9 @@ def exception(*names: str, kind: str = "ValidatingPolicy", **parts: Any) -> CelE
         "labels": parts.pop("labels", {}),
     }
     references = [{"name": name, "kind": kind} for name in names or ("p",)]
-    body: Body = {
-        "apiVersion": KYVERNO,
-        "kind": "PolicyException",
-        "metadata": metadata,
-        "spec": {"policyRefs": references, **parts},
-    }
+    body: Body = api_object(
+        KYVERNO, "PolicyException", metadata, spec={"policyRefs": references, **parts}
+    )
     return read_cel_exception(Resource(body, PLACE))
 
 

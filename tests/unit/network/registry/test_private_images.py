@@ -20,6 +20,7 @@ from chartkit.model import Body
 from chartkit.network.registry.images import Registries
 from chartkit.network.registry.settings import Limits, Settings
 from tests.hasty import hasty
+from tests.objects import api_object
 from tests.signing.authority import key_pem, new_key
 from tests.signing.cosign import Signer, push
 from tests.unit.network.registry.conftest import CONFIG
@@ -68,12 +69,9 @@ def _cluster_policy(key: str, **fields: Any) -> Body:
     }
     matched = {"any": [{"resources": {"kinds": ["Pod"]}}]}
     rule = {"name": "r", "match": matched, "verifyImages": [verify]}
-    return {
-        "apiVersion": "kyverno.io/v1",
-        "kind": "ClusterPolicy",
-        "metadata": {"name": "p"},
-        "spec": {"background": False, "rules": [rule]},
-    }
+    return api_object(
+        "kyverno.io/v1", "ClusterPolicy", "p", spec={"background": False, "rules": [rule]}
+    )
 
 
 def _image_policy(key: str, **fields: Any) -> Body:

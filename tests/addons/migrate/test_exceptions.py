@@ -11,6 +11,7 @@ from chartkit.addons.migrate.convert import Batch
 from chartkit.addons.migrate.exceptions import exceptions_in_cel
 from chartkit.engine import Request, compile_any, evaluate, read_exceptions, sorted_out
 from chartkit.model import Body, Location, Resource, Status
+from tests.data import from_table
 
 _MEMORY = Location("policy.yaml")
 
@@ -147,32 +148,7 @@ def test_a_policy_of_a_namespace_is_lifted_there_alone() -> None:
     assert "request.namespace == 'team'" in expressions
 
 
-@pytest.mark.parametrize(
-    ("spec", "rules", "name", "reason"),
-    [
-        (_MATCH % "Pod", ["host"], "other", "policy other is not among"),
-        (_MATCH % "Pod", ["none"], "checks", "no object of the policies"),
-        (
-            f"{_MATCH % 'Pod'}\nconditions: {{all: [{{key: "
-            "'{{ request.object.metadata.labels.app }}', operator: Equals, value: exporter}]}",
-            ["*"],
-            "checks",
-            "labels.app may be absent",
-        ),
-        (
-            "match: {any: [{clusterRoles: [admin]}]}",
-            ["*"],
-            "checks",
-            "roles",
-        ),
-        (
-            f"{_MATCH % 'Pod'}\npodSecurity: [{{controlName: Host Namespaces}}]",
-            ["*"],
-            "checks",
-            "pod security",
-        ),
-    ],
-)
+@from_table("spec", "rules", "name", "reason")
 def test_exceptions_without_a_form_stay(
     spec: str, rules: list[str], name: str, reason: str
 ) -> None:

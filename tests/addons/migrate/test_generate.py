@@ -146,15 +146,7 @@ def test_loops_generate_an_object_for_each_element(preconditions: str) -> None:
     assert agree(legacy, TRIGGERS, WORLD) == (1 if preconditions else 3)
 
 
-@pytest.mark.parametrize(
-    "rest",
-    [
-        "exclude: {any: [{resources: {names: [team-b]}}]}",
-        "preconditions: {all: [{key: \"{{ request.object.metadata.labels.env || '' }}\", "
-        "operator: Equals, value: dev}]}",
-        "context: [{name: greeting, variable: {value: 'hi {{ request.object.metadata.name }}'}}]",
-    ],
-)
+@from_table("rest")
 def test_conditions_and_context_are_kept(rest: str) -> None:
     data = "{data: {v: '{{ greeting }}'}}" if "greeting" in rest else "{data: {v: w}}"
     assert agree(policy(_CONFIG % ("gen", data), rest), TRIGGERS, WORLD) > 0

@@ -3,6 +3,7 @@
 import pytest
 
 from tests.addons.migrate.conversions import converted, deny, same_result
+from tests.data import from_table
 
 _VERBS = "{{ request.object.rules[].verbs[] }}"
 _FIRST = "{{ request.object.rules[0].verbs }}"
@@ -10,16 +11,7 @@ _FIRST = "{{ request.object.rules[0].verbs }}"
 
 @pytest.mark.parametrize("verbs", [["*"], ["get"], ["bind"], ["getx", "*"], ["list"]])
 @pytest.mark.parametrize("operator", ["AnyIn", "AllIn", "AnyNotIn", "AllNotIn"])
-@pytest.mark.parametrize(
-    ("key", "value"),
-    [
-        (_VERBS, "[bind]"),
-        (_VERBS, "[bind, list]"),
-        (_FIRST, "[bind, 'get*']"),
-        (_FIRST, "[bind, '*']"),
-        ("bind", f"'{_VERBS}'"),
-    ],
-)
+@from_table("key", "value")
 def test_a_star_of_a_role(key: str, operator: str, value: str, verbs: list[str]) -> None:
     rules = [{"apiGroups": [""], "resources": ["pods"], "verbs": verbs}]
     body = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "Role"}

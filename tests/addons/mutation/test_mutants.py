@@ -14,6 +14,7 @@ from chartkit.documents.reader import parse_yaml
 from chartkit.library.policies import read_shared_parameters
 from chartkit.model import Body
 from tests.command_reports import in_format
+from tests.data import from_table
 
 LEGACY = """\
 apiVersion: kyverno.io/v1
@@ -29,87 +30,13 @@ spec: {%s}
 """
 
 
-@pytest.mark.parametrize(
-    ("rule", "texts"),
-    [
-        ("match: {any: [{resources: {kinds: [Pod]}}]}", ["Pod -> Podx"]),
-        (
-            "match: {any: [{resources: {kinds: [Pod, Job]}}]}",
-            ["without Pod", "without Job", "Pod -> Podx", "Job -> Jobx"],
-        ),
-        ("validate: {message: no, failureAction: Audit}", []),
-        (
-            "validate: {pattern: {spec: {=(hostPID): false}}}",
-            ["=(hostPID) -> hostPID", "false -> true"],
-        ),
-        (
-            "validate: {pattern: {spec: {X(a): x, b: '>=2 & <5'}}}",
-            [
-                *("X(a) -> a", "without X(a)", "without b"),
-                *("without >=2 in >=2 & <5", "without <5 in >=2 & <5"),
-            ],
-        ),
-        (
-            "validate: {pattern: {spec: {a: '!b | c'}}}",
-            ["without !b in !b | c", "without c in !b | c"],
-        ),
-        ("validate: {pattern: {spec: {a: '>1'}}}", [">1 -> >=1", ">1 -> >1x"]),
-        (
-            "preconditions: {all: [{key: '{{ a || `true` }}', operator: AnyIn, value: [b]}]}",
-            [
-                "without preconditions",
-                "|| -> && in …{{ a || `true` }}…",
-                "`true` -> `false` in …{{ a || `true` }}…",
-                "AnyIn -> AnyNotIn",
-                "b -> bx",
-            ],
-        ),
-        (
-            "validate: {deny: {conditions: {any: [{key: x, operator: In, value: 1}, {key: k}]}}}",
-            ["any -> all", "without item 0", "without item 1", "In -> NotIn", "1 -> 2"],
-        ),
-    ],
-)
+@from_table("rule", "texts")
 def test_changes_of_a_rule(rule: str, texts: list[str]) -> None:
     body: Body = parse_yaml(LEGACY % rule)
     assert [change.text for change in changes(body)] == texts
 
 
-@pytest.mark.parametrize(
-    ("spec", "texts"),
-    [
-        (
-            "validations: [{expression: 'object.spec.replicas > 1'}]",
-            ["object.spec.replicas > 1 -> object.spec.replicas >= 1", "1 -> 2"],
-        ),
-        (
-            "validations: [{expression: '!has(object.a) || object.b', message: no}]",
-            [
-                *("&& for || in !has(object.a) || object.b", "without !has(object.a)"),
-                *("without object.b", "!has(object.a) -> has(object.a)", "has(object.a) -> true"),
-            ],
-        ),
-        (
-            "validations: [{expression: 'has(object.a) ? true : false'}]",
-            [
-                "branches swapped in has(object.a) ? true : false",
-                *("has(object.a) -> true", "true -> false", "false -> true"),
-            ],
-        ),
-        ('validations: [{expression: \'dyn(object).?a.orValue("") == "b"\'}]', ["", "'b' -> 'bx'"]),
-        (
-            "variables: [{name: a, expression: '1'}, {name: b, expression: variables.a}, "
-            "{name: said, expression: '2'}], "
-            "validations: [{expression: 'variables.b == 3', messageExpression: variables.said}]",
-            ["1 -> 2", "", "3 -> 4"],
-        ),
-        (
-            "matchConstraints: {resourceRules: [{resources: [pods, jobs], operations: [CREATE]}]}",
-            ["without pods", "without jobs"],
-        ),
-        ("validationActions: [Deny]", ["Audit"]),
-    ],
-)
+@from_table("spec", "texts")
 def test_changes_of_a_policy_in_cel(spec: str, texts: list[str]) -> None:
     made = [change.text for change in changes(parse_yaml(CEL % spec))]
     assert len(made) == len(texts)

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from chartkit.kyverno import releases
+from tests.data import from_table
 from tests.e2e.command import Done, chartkit
 from tests.e2e.transcript import check_page
 from tests.git_server import Served, serving
@@ -147,18 +148,7 @@ def test_facts_that_are_none_are_refused(folder: Path, text: str, message: str) 
     assert not (folder / "cache" / "facts").exists()
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["facts.json", "--sha256", "0" * 64], "has the SHA-256 "),
-        (["facts.json", "--sha256", "x"], "--sha256 takes 64 hexadecimal digits"),
-        (["facts.json", "--reset"], "give FILE, URL or --reset"),
-        ([], "give FILE, URL or --reset"),
-        (["nowhere.json"], "nowhere.json: "),
-        (["."], ": is a folder"),
-        (["https://git.example.com/facts.git"], "names no file"),
-    ],
-)
+@from_table("arguments", "message")
 def test_mistakes_of_the_command_line(folder: Path, arguments: list[str], message: str) -> None:
     written(folder, newer())
     done = chartkit(folder, "facts", "update", *arguments)

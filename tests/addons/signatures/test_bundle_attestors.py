@@ -34,6 +34,7 @@ from tests.addons.signatures.bundle_world import (
     World,
     push_image,
 )
+from tests.data import from_table
 from tests.signing.authority import key_pem
 from tests.signing.bundle import KIND, OLD_KIND, Maker
 from tests.signing.cosign import Signer, statement
@@ -207,18 +208,7 @@ def test_bundles_of_too_many_bytes(
         verify_cluster_policy(artifacts, _question(registry, "large"), lambda: world.trust)
 
 
-@pytest.mark.parametrize(
-    ("without", "says"),
-    [
-        ({"logs": {}}, "getting Rekor public keys: no Rekor public keys found in trusted root"),
-        ({"ct_logs": {}}, "getting CTLog public keys: no CTLog public keys found in trusted root"),
-        (
-            {"authorities": ()},
-            "failed to fetch Fulcio material and trusted root fallback also failed: no certificate "
-            "authority in trusted root",
-        ),
-    ],
-)
+@from_table("without", "says")
 def test_a_trusted_root_has_all_its_parts(world: World, without: Body, says: str) -> None:
     keyless = {"keyless": {"identities": [{"issuer": BY, "subject": WHO}]}}
     key = {"key": {"data": key_pem(world.key)}}

@@ -10,6 +10,7 @@ import pytest
 from chartkit.cli.main import main
 from chartkit.errors import extra
 from tests.addons.serve.admission.bodies import LABELS, TEAM
+from tests.data import from_table
 
 _PRINTED = ("-p", "team.yaml", "--print-webhooks")
 
@@ -39,54 +40,7 @@ def test_packages_that_are_missing_are_named(
     assert said == f"granian is not installed ({extra('serve')})\n"
 
 
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (["--userinfo", "u.yaml"], "--userinfo has no meaning for serve: a review names its user"),
-        (["--api-defaults"], "--api-defaults has no meaning"),
-        (["-"], "PATH - has no meaning"),
-        (["-p", "team.yaml", "--policies-from", "cluster"], "do not go together"),
-        (["--env", "dev", "--policies-from", "cluster"], "do not go together"),
-        (["--policies-from", "nowhere"], "nowhere: is not a recording of a cluster"),
-        (["-p", "team.yaml", "--env", "dev"], "do not go together"),
-        (["-p", "missing.yaml", "--print-webhooks", "--tls-folder", "c"], "missing.yaml: no such"),
-        (["-p", "broken.yaml", "--print-webhooks", "--tls-folder", "c"], "broken.yaml:"),
-        (["-p", "team.yaml", "--print-webhooks"], "needs the certificate of the server"),
-        (["-p", "team.yaml", "--print-webhooks", "--tls-cert", "team.yaml"], "go together"),
-        (
-            ["-p", "team.yaml", "--print-webhooks", "--tls-cert", "no", "--tls-key", "no"],
-            "no: cannot be read",
-        ),
-        (
-            [*_PRINTED, "--tls-cert", "team.yaml", "--tls-key", "team.yaml"],
-            "team.yaml: is not a certificate with the key of team.yaml",
-        ),
-        (
-            ["-p", "team.yaml", "--print-webhooks", "--tls-folder", "c", "--host", "0.0.0.0"],
-            "an API server cannot call 0.0.0.0",
-        ),
-        (
-            [
-                "-p",
-                "team.yaml",
-                "--print-webhooks",
-                "--tls-folder",
-                "c",
-                "--webhook-url",
-                "http://a",
-            ],
-            "is not a URL of https",
-        ),
-        (
-            ["-p", "team.yaml", "--print-webhooks", "--tls-folder", "c", "--webhook-service", "a"],
-            "is not NAMESPACE/NAME[:PORT]",
-        ),
-        (
-            [*_PRINTED, "--tls-folder", "c", "--webhook-service", "a/b:x"],
-            "is not NAMESPACE/NAME[:PORT]",
-        ),
-    ],
-)
+@from_table("arguments", "said")
 def test_options_that_cannot_be_used(
     capsys: pytest.CaptureFixture[str], arguments: list[str], said: str
 ) -> None:

@@ -7,6 +7,7 @@ import pytest
 
 from chartkit.model import Body
 from chartkit.network.cluster.cleaning import without_secret_values
+from tests.data import from_table
 
 APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 
@@ -15,16 +16,7 @@ def secret(**fields: Any) -> Body:
     return {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s"}, **fields}
 
 
-@pytest.mark.parametrize(
-    "fields",
-    [
-        {"data": {"a": "hush"}},
-        {"stringData": {"a": "hush", "b": ["hush"]}},
-        {"data": "hush"},
-        {"stringData": ["hush"]},
-        {"metadata": {"annotations": {APPLIED: "hush"}}},
-    ],
-)
+@from_table("fields")
 def test_values_are_hidden(fields: Body) -> None:
     one, other = secret(**fields), secret(**json.loads(json.dumps(fields).replace("hush", "HUSH")))
     for hidden in (

@@ -2,8 +2,6 @@
 
 import json
 
-import pytest
-
 from chartkit.addons.migrate.differences import BUNDLES, VERIFIED_AGAIN
 from chartkit.addons.migrate.expressions import build as cel
 from chartkit.addons.migrate.verify_images import match_references, names
@@ -97,22 +95,7 @@ _LOG = {"rekor": {"url": "https://rekor.example"}}
 _NAMED = {**_LOG, "subject": "a", "issuer": "b"}
 
 
-@pytest.mark.parametrize(
-    ("entry", "reason"),
-    [
-        ({"keys": {"kms": "k://a", "rekor": {"pubkey": "x"}}}, "rekor.pubkey"),
-        ({"keys": {"kms": "k://a", "ctlog": {"pubkey": "x"}}}, "ctlog.pubkey"),
-        ({"keyless": {**_NAMED, "roots": "x"}}, "keyless.roots"),
-        ({"keyless": {**_LOG, "subject": "a"}}, "names its issuer in one way"),
-        (
-            {"keyless": {**_NAMED, "additionalExtensions": {"a": "b"}}},
-            "additionalExtensions",
-        ),
-        ({"certificates": {"cert": "x", "certChain": "y"}}, "certChain"),
-        ({"keys": {"kms": "k://a"}, "annotations": {"a": "b"}}, "annotations of signatures"),
-        ({"keys": {"publicKeys": "{{ request.object.metadata.name }}"}}, "a variable"),
-    ],
-)
+@from_table("entry", "reason")
 def test_attestors_without_a_form(entry: Body, reason: str) -> None:
     assert reason in _signed(entry).reason
 

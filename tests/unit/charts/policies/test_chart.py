@@ -116,28 +116,7 @@ def test_overrides_stand_where_the_version_reads_them(tmp_path: Path) -> None:
 _RESOURCES = {"kinds": ["Pod"], "operations": ["CREATE"]}
 
 
-@pytest.mark.parametrize(
-    ("values", "message"),
-    [
-        (
-            {"kyvernoVersion": "1.9", "exclude": {"any": [{"resources": _RESOURCES}]}},
-            r"spec.rules\[\].exclude.any\[\].resources.operations needs Kyverno 1.10",
-        ),
-        (
-            {"kyvernoVersion": "1.12", "validationAllowExistingViolations": False},
-            "allowExistingViolations needs Kyverno 1.13",
-        ),
-        (
-            {
-                "kyvernoVersion": "1.9",
-                "validationFailureActionOverrides": {
-                    "all": [{"action": "Audit", "namespaceSelector": {"matchLabels": {"a": "b"}}}]
-                },
-            },
-            "namespaceSelector needs Kyverno 1.10",
-        ),
-    ],
-)
+@from_table("values", "message")
 def test_what_a_version_would_drop_is_refused(tmp_path: Path, values: Body, message: str) -> None:
     with pytest.raises(RenderError, match=message):
         mine(plan(own_project(tmp_path)), **values)

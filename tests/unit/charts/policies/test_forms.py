@@ -88,20 +88,7 @@ def test_what_is_excluded(resources: Body, condition: str) -> None:
         assert conditions(policy) == {"exclude": f"!({condition})"}
 
 
-@pytest.mark.parametrize(
-    ("subject", "condition"),
-    [
-        ({"kind": "User", "name": "a*"}, f'{_USER}.matches("(?s)^(a.*)$")'),
-        (
-            {"kind": "ServiceAccount", "name": "s", "namespace": "n"},
-            f'{_USER} == "system:serviceaccount:n:s"',
-        ),
-        (
-            {"kind": "Group", "name": "g"},
-            '(has(request.userInfo.groups) && request.userInfo.groups.exists(group, group == "g"))',
-        ),
-    ],
-)
+@from_table("subject", "condition")
 def test_who_is_excluded(subject: Body, condition: str) -> None:
     off = {PLAIN: {"enabled": False}}
     policy = _policy({"exclude": {"any": [{"subjects": [subject]}]}, "policies": off})

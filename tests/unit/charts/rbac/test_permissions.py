@@ -60,55 +60,7 @@ GENERATE = (
 )
 
 
-@pytest.mark.parametrize(
-    ("rule", "expected"),
-    [
-        # What Kyverno's chart gives: network policies, to make and to change.
-        (GENERATE % ("networking.k8s.io/v1", "NetworkPolicy") + "      synchronize: true\n", []),
-        (
-            GENERATE % ("v1", "Secret") + "      data: {kind: Secret}\n",
-            ["background /secrets create,get"],
-        ),
-        (
-            GENERATE % ("v1", "Secret") + "      synchronize: true\n      data: {}\n",
-            ["admission /secrets get,list", "background /secrets create,delete,get,list,update"],
-        ),
-        (
-            GENERATE % ("v1", "Secret") + "      clone: {namespace: a, name: b}\n",
-            ["background /secrets create,get,update"],
-        ),
-        (
-            "    generate:\n      namespace: y\n      cloneList:\n        namespace: a\n"
-            "        kinds: [v1/Secret, v1/ServiceAccount]\n",
-            [
-                "background /secrets create,get,list,update",
-                "background /serviceaccounts create,update",
-            ],
-        ),
-        (
-            "    generate:\n      foreach:\n      - list: request.object.data.names\n"
-            "        apiVersion: policy/v1\n        kind: PodDisruptionBudget\n        name: x\n",
-            ["background policy/poddisruptionbudgets create"],
-        ),
-        (
-            GENERATE % ("example.com/v1", "Gateway"),
-            ["background example.com/gatewaies create,get Gateway"],
-        ),
-        (
-            "    mutate:\n      targets:\n      - {apiVersion: apps/v1, kind: Deployment}\n",
-            ["background apps/deployments update"],
-        ),
-        (
-            "    mutate:\n      targets:\n"
-            "      - {apiVersion: v1, kind: Secret, namespace: a, name: b}\n",
-            ["background /secrets get,update"],
-        ),
-        (
-            "    mutate:\n      targets:\n      - {apiVersion: v1, kind: Node/status, name: n}\n",
-            ["background /nodes get,list", "background /nodes/status get,list,update"],
-        ),
-    ],
-)
+@from_table("rule", "expected")
 def test_generate_and_existing(rule: str, expected: list[str]) -> None:
     assert shown(needs([policy(rule)])) == expected
 

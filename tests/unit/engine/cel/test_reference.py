@@ -298,17 +298,7 @@ def test_what_does_not_compile(expression: str, message: str) -> None:
         compile_expression(expression, ENVIRONMENTS["mpol"])
 
 
-@pytest.mark.parametrize(
-    ("expression", "message"),
-    [
-        ("duration{}", "unknown type 'duration'"),
-        ("list{}", "unknown type 'list'"),
-        (f"{_ACCOUNT}.foo", "no such field: foo"),
-        (f"has({_ACCOUNT}.foo)", "no such field: foo"),
-        (f"{_ACCOUNT}.?foo", "no such field: foo"),
-        (f"{_ACCOUNT}[1]", "no such overload"),
-    ],
-)
+@from_table("expression", "message")
 def test_what_has_no_value(expression: str, message: str) -> None:
     program = compile_expression(expression, ENVIRONMENTS["mpol"])
     with pytest.raises(CelError, match=message):

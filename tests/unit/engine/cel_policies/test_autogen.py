@@ -34,17 +34,7 @@ def controllers(**spec: Any) -> list[str]:
 ALL = ["cronjobs", "daemonsets", "deployments", "replicasets", "statefulsets", "jobs"]
 
 
-@pytest.mark.parametrize(
-    ("asked", "found"),
-    [
-        ({}, ALL),
-        ({"podControllers": {}}, ALL),
-        ({"podControllers": {"controllers": []}}, []),
-        ({"podControllers": {"controllers": ["deployments"]}}, ["deployments"]),
-        ({"podControllers": {"controllers": ["jobs", "cronjobs"]}}, ["cronjobs", "jobs"]),
-        ({"podControllers": {"controllers": ["Deployment", "*"]}}, []),
-    ],
-)
+@from_table("asked", "found")
 def test_autogen_controllers(asked: Body, found: list[str]) -> None:
     assert controllers(autogen=asked) == found
 

@@ -176,15 +176,7 @@ def test_selectors_that_no_object_fits(selectors: Body, said: str) -> None:
     assert [said in each for each in found] == ([True] if said else [])
 
 
-@pytest.mark.parametrize(
-    ("resource", "selector", "is_said"),
-    [
-        ("nodes", {"matchLabels": {"a": "b"}}, True),
-        # An API server writes an empty selector where a policy has none.
-        ("nodes", {}, False),
-        ("namespaces", {"matchLabels": {"a": "b"}}, False),
-    ],
-)
+@from_table("resource", "selector", "is_said")
 def test_namespaces_of_cluster_scoped_resources(
     resource: str, selector: Body, is_said: bool
 ) -> None:

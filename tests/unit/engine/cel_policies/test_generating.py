@@ -163,35 +163,7 @@ def test_a_whole_document_may_be_a_placeholder() -> None:
 _LOCATED = 'document 1: field "k": '
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("(( 1 ))", "document 1: expected a mapping describing a resource, got int64"),
-        (
-            "k: (( object.nope ))",
-            _LOCATED + 'failed to evaluate placeholder "object.nope": no such key: nope',
-        ),
-        (
-            "k: [a, (( object.nope ))]",
-            _LOCATED + 'item 1: failed to evaluate placeholder "object.nope": no such key: nope',
-        ),
-        (
-            'k: "x(( object.spec ))"',
-            _LOCATED + 'placeholder "object.spec" embedded in a string must evaluate to a scalar, '
-            "got map[string]interface {}; use a whole-value placeholder for structured results",
-        ),
-        (
-            "k: (( 18446744073709551615u ))",
-            _LOCATED + 'failed to convert placeholder "18446744073709551615u" result: '
-            "uint value 18446744073709551615 overflows the supported integer range",
-        ),
-        (
-            "k: (( type(1) ))",
-            _LOCATED + 'failed to convert placeholder "type(1)" result: '
-            "type conversion not supported for 'type'",
-        ),
-    ],
-)
+@from_table("text", "message")
 def test_generation_template_failures(text: str, message: str) -> None:
     with pytest.raises(CelError) as caught:
         rendered(text)

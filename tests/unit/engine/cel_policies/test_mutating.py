@@ -337,22 +337,7 @@ def _patched(patches: str) -> Body:
     return apply_json_patch(made, _POD)
 
 
-@pytest.mark.parametrize(
-    ("patches", "labels"),
-    [
-        ("JSONPatch{op: 'add', path: '/metadata/labels/n', value: 1}",
-         {"app": "good", "team": "x", "n": 1}),
-        ("JSONPatch{op: 'remove', path: '/metadata/labels/team'}", {"app": "good"}),
-        ("JSONPatch{op: 'replace', path: '/metadata/labels/new', value: 'y'}",
-         {"app": "good", "team": "x", "new": "y"}),
-        ("JSONPatch{op: 'move', from: '/metadata/labels/team', path: '/metadata/labels/t'}",
-         {"app": "good", "t": "x"}),
-        ("JSONPatch{op: 'copy', from: '/metadata/name', path: '/metadata/labels/app'}",
-         {"app": "p", "team": "x"}),
-        ("JSONPatch{op: 'replace', path: '/metadata/labels', value: {'a~b': 'c'}}, "
-         "JSONPatch{op: 'remove', path: '/metadata/labels/' + jsonpatch.escapeKey('a~b')}", {}),
-    ],
-)  # fmt: skip
+@from_table("patches", "labels")
 def test_operations_change_a_copy(patches: str, labels: Body) -> None:
     assert _patched(patches)["metadata"]["labels"] == labels
     assert _POD["metadata"]["labels"] == {"app": "good", "team": "x"}

@@ -9,6 +9,7 @@ from chartkit.engine.cleanup import plan_deletions, read_cleanup_policy
 from chartkit.engine.cleanup.policy import LABEL, PROPAGATION
 from chartkit.errors import CompileError
 from chartkit.model import Body, Resource
+from tests.data import from_table
 from tests.objects import api_object
 
 NOW = datetime(2030, 1, 1, 10, 2, tzinfo=UTC)
@@ -76,39 +77,13 @@ def test_what_cannot_be_evaluated_is_told_and_stays() -> None:
     assert "gone" in diagnostics[0].message
 
 
-@pytest.mark.parametrize(
-    ("spec", "fault"),
-    [
-        ({"schedule": "sometimes"}, "not in proper cron format"),
-        ({"context": [{"name": "c", "configMap": {"name": "a"}}]}, "ConfigMap is not allowed"),
-        ({"match": {"any": [{"resources": {"kinds": ["Pod"]}, "roles": ["a"]}]}}, "roles"),
-        ({"exclude": PODS}, "matching an empty set"),
-        (
-            {"kind": "CleanupPolicy", "match": {"any": [{"resources": {"namespaces": ["a"]}}]}},
-            "Filtering namespaces not allowed",
-        ),
-    ],
-)
+@from_table("spec", "fault")
 def test_what_a_cluster_would_refuse(spec: Body, fault: str) -> None:
     (diagnostic,) = read_cleanup_policy(_policy(**spec)).diagnostics
     assert fault in diagnostic.message
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"apiVersion": "kyverno.io/v2alpha1"},
-        {"kind": "ClusterPolicy"},
-        {"metadata": None},
-        {"spec": None},
-        {"spec": []},
-        {"spec": {"match": PODS}},
-        {"spec": {"match": PODS, "schedule": 5}},
-        {"spec": {"match": PODS, "schedule": "* * * * *", "more": 1}},
-        {"spec": {"match": {"kinds": ["Pod"]}, "schedule": "* * * * *"}},
-        {"spec": {"match": PODS, "schedule": "* * * * *", "conditions": []}},
-    ],
-)
+@from_table("change")
 def test_what_the_schema_does_not_take(change: Body) -> None:
     with pytest.raises(CompileError):
         read_cleanup_policy(Resource({**_policy().body, **change}))

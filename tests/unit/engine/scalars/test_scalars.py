@@ -47,18 +47,7 @@ def test_what_the_webhook_takes(text: str, is_taken: bool) -> None:
     assert is_standard(text) is is_taken
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("* * * * *", 7 * 1440),
-        ("*/7 0-9/3 * * *", 7 * 4 * 9),
-        ("0 3 * * *", 7),
-        ("0,0,30 * * * sun", 48),
-        ("0 0 1 1 *", 1),
-        ("0 0 2 * mon", 2),
-        ("0 0 30 2 *", 0),
-    ],
-)
+@from_table("text", "expected")
 def test_runs_of_a_week(text: str, expected: int) -> None:
     assert Schedule.parse(text).runs(date(2024, 1, 1), 7) == expected
 

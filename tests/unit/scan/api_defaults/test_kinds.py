@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from chartkit.documents.reader import read_file
 from chartkit.model import Body, Location, Resource
 from chartkit.scan.api_defaults import as_stored
+from tests.data import from_table
 
 RECORDED = Path(__file__).parent / "recorded"
 
@@ -56,19 +57,7 @@ def test_an_object_of_another_kind_is_the_very_same(api_version: str, kind: str)
     assert as_stored(given) is given
 
 
-@pytest.mark.parametrize(
-    ("image", "policy"),
-    [
-        ("shop", "Always"),
-        ("shop:latest", "Always"),
-        ("registry.example.com:5000/shop", "Always"),
-        ("registry.example.com:5000/shop:1", "IfNotPresent"),
-        (f"shop@sha256:{'0' * 64}", "IfNotPresent"),
-        (f"shop:latest@sha256:{'0' * 64}", "Always"),
-        ("Not An Image", "IfNotPresent"),
-        (5, "IfNotPresent"),
-    ],
-)
+@from_table("image", "policy")
 def test_the_pull_policy_follows_the_tag(image: object, policy: str) -> None:
     pod = {"apiVersion": "v1", "kind": "Pod", "spec": {"containers": [{"image": image}]}}
     container = as_stored(Resource(pod)).body["spec"]["containers"][0]

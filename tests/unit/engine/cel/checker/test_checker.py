@@ -142,31 +142,7 @@ def test_validators_arguments(source: str, expected: dict[int, str]) -> None:
     assert complaints(source, LENIENT) == {}
 
 
-@pytest.mark.parametrize(
-    ("source", "expected"),
-    [
-        ("[1, 'a', 'b']", {5: "expected type 'int' but found 'string'"}),
-        ("[1, object.a]", {11: "expected type 'int' but found 'dyn'"}),
-        ("[object.a, 1]", {12: "expected type 'dyn' but found 'int'"}),
-        ("[pod.weight, 1]", {}),
-        ("[?optional.of('a'), 1]", {21: "expected type 'string' but found 'int'"}),
-        ("{'a': 1, ?'b': dyn(optional.of(1))}", {19: _BREAKS}),
-        ("[?dyn(optional.of(1))]", {6: _BREAKS}),
-        ("[[1], []]", {}),
-        ("[[], 1]", {6: "expected type 'list(dyn)' but found 'int'"}),
-        (
-            "{'a': 1, 2: 'b', 'c': 3.0}",
-            {
-                10: "expected type 'string' but found 'int'",
-                13: "expected type 'int' but found 'string'",
-                23: "expected type 'int' but found 'double'",
-            },
-        ),
-        ("[{'a': [1, 'x']}]", {12: "expected type 'int' but found 'string'"}),
-        ("'%s'.format([[1, 'a']])", {}),
-        ("'%s'.format([[1].map(x, [x, 'a'])])", {}),
-    ],
-)
+@from_table("source", "expected")
 def test_mixed_literals(source: str, expected: dict[int, str]) -> None:
     assert complaints(source) == expected
     assert complaints(source, LENIENT) == {}

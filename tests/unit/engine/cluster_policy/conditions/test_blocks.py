@@ -11,6 +11,7 @@ from chartkit.engine.context.context import Context
 from chartkit.engine.context.variables import compile_template
 from chartkit.errors import EvaluationError
 from chartkit.model import Json
+from tests.data import from_table
 
 YES = {"key": 1, "operator": "Equals", "value": 1, "message": "y"}
 NO = {"key": 1, "operator": "Equals", "value": 2, "message": "n"}
@@ -92,18 +93,7 @@ def test_unknown_operators_fail_when_they_are_used() -> None:
         _evaluate([{**YES, "operator": "equals"}])
 
 
-@pytest.mark.parametrize(
-    "body",
-    [
-        "x",
-        5,
-        {"any": {}},
-        {"any": ["x"]},
-        ["x"],
-        [{**YES, "operator": 1}],
-        [{**YES, "message": ["m"]}],
-    ],
-)
+@from_table("body")
 def test_blocks_malformed(body: Json) -> None:
     with pytest.raises(ConditionsMalformed):
         compile_conditions(body)

@@ -77,60 +77,7 @@ def test_keys_anchor(
     assert [one.kind if one else None for one in found] == [right, wrong, missing]
 
 
-@pytest.mark.parametrize(
-    ("pattern", "value", "path", "message"),
-    [
-        ({"(a)": "x"}, {}, "", NO_KEY),
-        (
-            {"(a)": "x"},
-            {"a": "y"},
-            "",
-            "conditional anchor mismatch: resource value 'y' does not match 'x' at path /a/",
-        ),
-        (
-            {"<(a)": "x"},
-            {"a": "y"},
-            "",
-            "global anchor mismatch: resource value 'y' does not match 'x' at path /a/",
-        ),
-        (
-            {"X(a)": "x"},
-            {"a": None},
-            "/a/",
-            "negation anchor matched in resource: /a/ is not allowed",
-        ),
-        ({"a": "*"}, {"a": None}, "/", "//a not found"),
-        ({"a": {"b": "*"}}, {"a": {}}, "/a/", "/a//b not found"),
-        (
-            {"^(a)": [{"b": 1}]},
-            {"a": [{"b": 2}]},
-            "/a/",
-            "existence anchor validation failed at path /a/",
-        ),
-        ({"^(a)": [{"b": 1}]}, {"a": []}, "/a/", "existence anchor validation failed at path /a/"),
-        (
-            {"^(a)": [{"b": 1}]},
-            {"a": "x"},
-            "/a/",
-            "invalid resource type string: "
-            "Existence ^ () anchor can be used only on list/array type resource",
-        ),
-        (
-            {"^(a)": {"b": 1}},
-            {"a": []},
-            "/a/",
-            "invalid pattern type map[string]interface {}: "
-            "Pattern has to be of list to compare against resource",
-        ),
-        (
-            {"^(a)": ["b"]},
-            {"a": []},
-            "/a/",
-            "invalid pattern type []interface {}: "
-            "Pattern has to be of type map to compare against items in resource",
-        ),
-    ],
-)
+@from_table("pattern", "value", "path", "message")
 def test_keys_texts(pattern: Body, value: Body, path: str, message: str) -> None:
     mismatch = compile_pattern(pattern).check(value)
     assert mismatch is not None

@@ -6,6 +6,7 @@ import pytest
 
 from chartkit.engine.cluster_policy.policy_check.images import images_fault
 from chartkit.model import Body
+from tests.data import from_table
 from tests.unit.engine.policies import policy, rule
 
 PLACE = "spec.rules[0].verifyImages[{}].mutateDigest: Invalid value: true: "
@@ -45,45 +46,7 @@ def _of_entries(*entries: Body, **fields: Any) -> str:
     return _fault({"attestors": attestors, "mutateDigest": False})
 
 
-@pytest.mark.parametrize(
-    ("entry", "place", "text"),
-    [
-        ({}, "", f'{{"signatureAlgorithm":"sha256"}}: {NO_METHOD}'),
-        (
-            {"keys": {}},
-            ".keys",
-            '{"signatureAlgorithm":"sha256"}: A public key, kms key or secret is required',
-        ),
-        (
-            {"keys": {"publicKeys": "k", "signatureAlgorithm": "md5"}},
-            ".keys",
-            '{"publicKeys":"k","signatureAlgorithm":"md5"}: Invalid signature algorithm provided',
-        ),
-        (
-            {"certificates": {"rekor": {"url": "u"}}},
-            ".certificates",
-            '{"rekor":{"url":"u"}}: cert or certChain required',
-        ),
-        (
-            {"keyless": {"issuer": "<i>"}},
-            ".keyless",
-            '{"issuer":"\\u003ci\\u003e"}: Either Rekor URL or roots are required',
-        ),
-        ({"keyless": {"rekor": {}}}, ".keyless", '{"rekor":{"url":""}}: An URL is required'),
-        (
-            {"attestor": {"count": "two"}},
-            ".attestor",
-            '{"count":"two"}: failed to unmarshal attestor set {"count":"two"}: json: cannot '
-            "unmarshal string into Go struct field AttestorSet.count of type int",
-        ),
-        (
-            {"attestor": {"count": 2, "entries": [KEY]}},
-            ".attestor",
-            '{"count":2,"entries":[{"keys":{"publicKeys":"k"}}]}: Count cannot exceed length of '
-            "entries",
-        ),
-    ],
-)
+@from_table("entry", "place", "text")
 def test_entries_must_say_who_signs(entry: Body, place: str, text: str) -> None:
     assert _of_entries(entry) == f"{ENTRY}{place}: {INVALID}{text}"
 

@@ -27,19 +27,7 @@ def _condition(operator: str) -> Body:
     return {"key": "{{ request.object.kind }}", "operator": operator, "value": ["a"]}
 
 
-@pytest.mark.parametrize(
-    ("spec", "said"),
-    [
-        ({}, []),
-        ({"validationFailureAction": "Enforce"}, []),
-        ({"validationFailureAction": "enforce"}, [ACTIONS]),
-        ({"validationFailureAction": "audit"}, [ACTIONS]),
-        (
-            {"validationFailureActionOverrides": [{"action": "enforce", "namespaces": ["a"]}]},
-            [ACTIONS],
-        ),
-    ],
-)
+@from_table("spec", "said")
 def test_actions_in_small_letters(spec: Body, said: list[str]) -> None:
     assert _texts(**spec) == said
 

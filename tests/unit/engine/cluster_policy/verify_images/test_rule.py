@@ -10,6 +10,7 @@ from chartkit.engine.policies import evaluate
 from chartkit.engine.request import Operation, Request
 from chartkit.errors import CompileError
 from chartkit.model import Body, Resource, Status
+from tests.data import from_table
 from tests.unit.engine.policies import policy_resource, rule
 
 DIGEST = "sha256:" + "1" * 64
@@ -98,15 +99,7 @@ def test_an_annotation_that_is_no_record_fails() -> None:
     assert message.startswith("failed to parse scoped image metadata: ")
 
 
-@pytest.mark.parametrize(
-    "fields",
-    [
-        SIGNED,
-        {"key": "k"},
-        {"issuer": "i", "roots": "r"},
-        {"attestations": [{"type": "t", "conditions": [{"all": [{"key": "{{ x }}"}]}]}]},
-    ],
-)
+@from_table("fields")
 @pytest.mark.parametrize("switches", [{}, {"required": False, "verifyDigest": False}])
 def test_a_signature_is_never_taken_for_verified(fields: Body, switches: Body) -> None:
     ((status, message),) = _shown(_pod(WHOLE, {WHOLE: "pass"}), _block(**fields, **switches))

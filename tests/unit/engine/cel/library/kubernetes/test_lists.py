@@ -1,7 +1,5 @@
 """Order, sums and positions in lists, members of several types included."""
 
-import pytest
-
 from chartkit.engine.cel.library.kubernetes.lists import LIBRARY
 from chartkit.engine.cel.types import INT
 from chartkit.engine.cel.values import Value
@@ -23,16 +21,7 @@ def test_a_zero_belongs_to_the_type_of_the_list() -> None:
     assert sums[0].returns == INT
 
 
-@pytest.mark.parametrize(
-    ("values", "cost"),
-    [
-        ([1, 2, 3], 3),
-        ([], 0),
-        (["x" * 25, "é" * 5], 3),
-        ([b"x" * 30], 3),
-        ([[1, {"key": "value"}]], 1),
-    ],
-)
+@from_table("values", "cost")
 def test_a_list_costs_what_it_holds(values: list[Value], cost: int) -> None:
     index_of = LIBRARY.overloads[-1]
     assert index_of.cost is not None

@@ -60,18 +60,25 @@ def check_each(
 ) -> list[Diagnostic]:
     """Check several values files, each by itself; see `check_files`. A file that cannot be read is
     a row; is_part: whether there are others beside these."""
-    diagnostics: list[Diagnostic] = []
+    found: dict[str, list[Diagnostic]] = {}
     is_part = is_part or len(files) > 1
     for file in files:
         try:
-            own = check_files([file], chart, highly_available)
+            found[str(file)] = check_files([file], chart, highly_available)
         except UNREADABLE as error:
             if not is_part:
                 raise
-            own = [unread_at(Location(str(file)), error)]
-        if is_part:
-            own = [_with_file(diagnostic, file) for diagnostic in own]
-        diagnostics += own
+            found[str(file)] = [unread_at(Location(str(file)), error)]
+    texts = {name: set(map(str, rows)) for name, rows in found.items()}
+    diagnostics: list[Diagnostic] = []
+    for name, rows in found.items():
+        for row in rows:
+            at = row.location.file if row.location is not None else ""
+            if at == name or not is_part:
+                diagnostics.append(row)
+            elif str(row) not in texts.get(at, ()):
+                # The place is in the chart's defaults, or in the values that others go on top of.
+                diagnostics.append(replace(row, message=f"with {name}: {row.message}"))
     return diagnostics
 
 
@@ -105,7 +112,10 @@ def check_files(
     diagnostics: list[Diagnostic] = []
     for key in keys:
         parts = [folders.part_of(document, key) for document in overlays]
-        diagnostics += check_documents(parts, None, highly_available)
+        for row in check_documents(parts, None, highly_available):
+            # `values migrate` rewrites whole files.
+            is_of_file = "values migrate" in (row.hint or "")
+            diagnostics.append(replace(row, hint=None) if is_of_file else row)
     return diagnostics
 
 
@@ -174,13 +184,6 @@ def _controllers_left_out(subject: ChartValues, errors: Sequence[Diagnostic]) ->
     paths = [pointer_steps(error.location.path) for error in errors if error.location is not None]
     defaults = subject.defaults.body
     return {path[0] for path in paths if path and path[-1] in mapping_at(defaults, *path[:-1])}
-
-
-def _with_file(finding: Diagnostic, file: Path) -> Diagnostic:
-    """A finding that names the values file, where its place is in the chart's defaults."""
-    if finding.location is not None and finding.location.file == str(file):
-        return finding
-    return replace(finding, message=f"with {file}: {finding.message}")
 
 
 def _without(document: Document, errors: Sequence[Diagnostic]) -> Body:

@@ -21,6 +21,8 @@ _CHART_FILE: Final = "Chart.yaml"
 _OF_CHARTS: Final = frozenset({"templates", "crds", "charts"})
 """The folders of a chart without values of its user."""
 
+_RELEASES: Final = (b"kind: HelmRelease", b"kind: Application")
+
 
 def chart_of(file: Path, chart: Path | None) -> Body:
     """Return the Chart.yaml of a chart, or the one next to a values file; empty for none."""
@@ -101,8 +103,7 @@ class FolderValues:
             declares = self.declares(documents)
         except UNREADABLE:
             # The row comes where the file is checked.
-            is_wanted = file.name.startswith("values") and _may_be_kyvernos(file)
-            (self.files if is_wanted else self.others).append(file)
+            (self.files if _may_be_kyvernos(file) else self.others).append(file)
             return
         if declares or _has_values(file, documents):
             self.files.append(file)
@@ -120,12 +121,15 @@ class FolderValues:
 
 
 def _may_be_kyvernos(file: Path) -> bool:
-    """Report whether a file that is not YAML may have values of Kyverno's charts."""
+    """Report whether a file that is not YAML may have values of Kyverno's charts: those of its
+    name, and those of a release that an object declares."""
+    is_named = file.name.startswith("values")
     try:
         content = read_bytes(file).replace(b"\0", b"")
     except InputError:
-        return True
-    return b"Controller" in content or b"kyverno" in content
+        return is_named
+    is_named = is_named or any(kind in content for kind in _RELEASES)
+    return is_named and (b"Controller" in content or b"kyverno" in content)
 
 
 def _has_values(file: Path, documents: Sequence[Document]) -> bool:

@@ -96,6 +96,21 @@ def test_one_that_cannot_be_read_is_a_row(tmp_path: Path) -> None:
     assert "replicaz" in done.output
     assert f"{bad}:2:1: error unread: is not YAML" in done.output
     assert done.exit_code == 2
+    # Below a folder, a release of Kyverno's chart that cannot be read.
+    bad.write_text("kind: HelmRelease\nspec: {chart: kyverno, values: {a: ${A}}}\n")
+    done = run(tmp_path)
+    assert f"{bad}:2:37: error unread: is not YAML" in done.output
+    assert done.exit_code == 2
+
+
+def test_what_is_wrong_in_the_values_of_all_environments_is_said_once(tmp_path: Path) -> None:
+    text = "engine: {admissionController: {replicaz: 3}, replicaCount: 3}\n"
+    file = written(tmp_path, text)
+    (tmp_path / "values-prd.yaml").write_text("engine: {features: {}}\n")
+    done = run(tmp_path)
+    assert done.output.count("replicaz") == 1
+    assert "values migrate" not in done.output
+    assert f"{file}:1:32: error CK001" in done.output
 
 
 def test_a_release_that_the_chart_refuses_is_an_error(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from chartkit.addons.migrate.expressions.verdict import disjunction
 from chartkit.addons.migrate.jmespath import Constant, Names, Term, Value, stream_of
 from chartkit.addons.migrate.jmespath.terms import computed, expression_of
 from chartkit.addons.migrate.matching.facts import Operations
-from chartkit.addons.migrate.rule import ConvertedRule, Variable, asked_of_writes
+from chartkit.addons.migrate.rule import ConvertedRule, Variable, asked_of_writes, with_entries
 from chartkit.addons.migrate.texts import query_term, term_of
 from chartkit.documents.yaml_dump import dump_yaml
 from chartkit.engine.cel.syntax import Expr, format_expression
@@ -289,8 +289,6 @@ def _labels(selector: Json, names: Names) -> list[Expr]:
 
 def loop_steps(loop: Body, names: Names, namespace: str, path: str) -> Iterator[Step]:
     """Yield what a loop makes; raises `NotConvertible`."""
-    if loop.get("context"):
-        raise NotConvertible("context entries of a foreach", f"{path}/context")
     elements = query_term(str(loop.get("list") or "").strip(), names)
     if isinstance(elements, Constant):
         if not isinstance(elements.value, list):
@@ -298,7 +296,9 @@ def loop_steps(loop: Body, names: Names, namespace: str, path: str) -> Iterator[
         for element in elements.value:
             if loop.get("preconditions") is not None or not isinstance(element, str):
                 raise NotConvertible("conditions on elements that are written in the rule", path)
-            yield from steps_of(loop, names.with_others(element=Constant(element)), namespace)
+            inner = names.with_others(element=Constant(element))
+            inner = with_entries(loop.get("context"), inner, namespace, path=f"{path}/context")
+            yield from steps_of(loop, inner, namespace)
         return
     stream = stream_of(elements, names)
     if isinstance(elements, Value) and elements.strict:
@@ -311,6 +311,7 @@ def loop_steps(loop: Body, names: Names, namespace: str, path: str) -> Iterator[
         inner = Names(names.objects, names.others, names.taken | variables)
         index = computed(cel.ident(_INDEX), "int")
         inner = inner.with_others(element=Value(item), elementIndex=index)
+        inner = with_entries(loop.get("context"), inner, namespace, path=f"{path}/context")
         call, used = _applied(loop, inner, namespace, variables)
         sources.update({variable.name: variable for variable in used})
         if loop.get("preconditions") is None:
@@ -390,7 +391,7 @@ def convert_generate(rule: Rule, policy: Policy) -> ConvertedRule:
         raise NotConvertible("a reference to another part of the policy")
     body: Body = rule.generate or {}
     others = "it generates where something is deleted or connected to"
-    about = asked_of_writes(rule, policy.namespace, others)
+    about = asked_of_writes(rule, policy.namespace, others, validated=True)
     scope, context = about.scope, about.context
     loops = body.get("foreach")
     steps = [*(steps_of(body, context.names, policy.namespace) if loops is None else ())]

@@ -125,14 +125,18 @@ class Asked:
     conditions: tuple[Condition, ...]
 
 
-def asked_of_writes(rule: Rule, namespace: str, others: str = "") -> Asked:
+def asked_of_writes(
+    rule: Rule, namespace: str, others: str = "", *, validated: bool = False
+) -> Asked:
     """Return the requests that a rule about objects that are written decides.
 
     namespace: of a namespaced policy, empty for a ClusterPolicy; others: the reason why it does not
-    convert where it names other operations. Raises `NotConvertible`.
+    convert where it names other operations; validated: whether an API server has checked the
+    object before. Raises `NotConvertible`.
     """
     stated = operations_in(rule.preconditions)
     scope = scope_of(rule, [name for name in stated.allowed if name in WRITES])
+    scope = replace(scope, object=replace(scope.object, validated=validated))
     if others and not operations_of(scope) <= set(WRITES):
         raise NotConvertible(others, "match")
     context = context_of(rule.context, names_of(scope), namespace)

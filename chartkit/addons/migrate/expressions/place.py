@@ -265,8 +265,12 @@ class Place:
     def at(self, index: int) -> Place:
         """Return the place of an element of the list here, which may not be there."""
         inner = self.type.removeprefix(_LIST) if self.is_list else UNKNOWN
-        optional = (*self.optional, index)
-        return replace(self, optional=optional, type=inner, path=f"{self.path}[]")
+        element = replace(self, optional=(*self.optional, index), type=inner, path=f"{self.path}[]")
+        is_there = self.validated and not self.is_optional and index == 0
+        if is_there and self.path.endswith("spec.containers") and inner == "core.v1.Container":
+            # A Pod without containers is refused.
+            return replace(element, root=cel.index(self.root, index), optional=())
+        return element
 
     @property
     def requires_something(self) -> bool:

@@ -158,6 +158,7 @@ class Translator:
                 child = place.child(key)
                 if child.is_optional and path_of(child.value) in self.names.known:
                     child = replace(child, root=child.value, optional=())
+                strict = strict or not place.is_optional
                 if self._strict and not strict and child.optional[len(place.optional) :]:
                     # Of null it is null, and of an object without the field an error.
                     given = place.is_present()

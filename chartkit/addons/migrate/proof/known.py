@@ -16,6 +16,7 @@ from chartkit.addons.migrate.differences import (
     DELETIONS,
     EMPTY_SEARCHES,
     ENTRIES_BY_WORD,
+    EPHEMERAL,
     ERRORS,
     EVERY_KEY,
     EXISTING,
@@ -316,6 +317,10 @@ _CHANGES: Final[Mapping[str, Callable[[_Difference], bool]]] = {
     EMPTY_SEARCHES: lambda two: two.lost(_UNRESOLVED),
     FETCHED_DEFAULTS: lambda two: bool(two.new_errors) and not two.old_errors,
     FAILING_CONDITIONS: lambda two: two.lost("conditions: "),
+    EPHEMERAL: lambda two: (
+        mapping_at(two.case.document, "subresource").get("name") == "ephemeralcontainers"
+        and two.new.result in _QUIET
+    ),
     IMAGE_NAMES: lambda two: any(_NO_IMAGE in error for error in two.legacy.errors),
     NO_DATA: lambda two: _all_have(two.new_errors, "no such key: data"),
     NO_TARGET: lambda two: (

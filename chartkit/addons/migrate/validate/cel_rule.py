@@ -78,14 +78,17 @@ class VariableText(str):
     others: Sequence[Json]
 
 
-def with_variables(pattern: Json, names: Names) -> Json:
-    """Return a pattern with its variables translated; raises `NotConvertible`."""
+def with_variables(pattern: Json, names: Names, key: str = "") -> Json:
+    """Return a pattern with its variables translated; key: that it stands under.
+
+    Raises `NotConvertible`.
+    """
     if isinstance(pattern, dict):
         if any(has_variable(key) for key in pattern):
             raise NotConvertible("a variable in a key of a pattern")
-        if any(map(has_wildcard, pattern)):
+        if key.rstrip(")").endswith(("labels", "annotations")) and any(map(has_wildcard, pattern)):
             names.note(EVERY_KEY)
-        return {key: with_variables(item, names) for key, item in pattern.items()}
+        return {each: with_variables(item, names, each) for each, item in pattern.items()}
     if isinstance(pattern, list):
         return [with_variables(item, names) for item in pattern]
     if not isinstance(pattern, str) or "{{" not in pattern:

@@ -356,7 +356,7 @@ def _is_condition(written: str) -> bool:
 def _entry(written: str, pattern: Json, place: Place, taken: frozenset[str]) -> Verdict:
     anchor = parse_anchor(written)
     if anchor is None or anchor.kind is AnchorKind.ADDITION:
-        if has_wildcard(written):
+        if has_wildcard(written) and place.path.endswith(_TAGS):
             return _wild_entry(None, written, pattern, place)
         child = place.child(written)
         if pattern == "*":
@@ -365,7 +365,7 @@ def _entry(written: str, pattern: Json, place: Place, taken: frozenset[str]) -> 
         if isinstance(pattern, dict | list):
             return _required(pattern, child, taken)
         return pattern_verdict(pattern, child, taken)
-    if has_wildcard(anchor.key):
+    if has_wildcard(anchor.key) and place.path.endswith(_TAGS):
         return _wild_entry(anchor.kind, anchor.key, pattern, place)
     child = place.child(anchor.key)
     match anchor.kind:
@@ -385,9 +385,7 @@ def _entry(written: str, pattern: Json, place: Place, taken: frozenset[str]) -> 
 def _wild_entry(kind: AnchorKind | None, key: str, pattern: Json, place: Place) -> Verdict:
     """Return the verdict of a key with wildcards, which labels and annotations may have."""
     if place.type != _TEXTS:
-        raise NotConvertible(
-            f"the key {key} has a wildcard, and is neither a label nor an annotation"
-        )
+        raise NotConvertible(f"the key {key} has a wildcard, and its value may be no string")
     name = cel.ident("key")
     entries, named = place.or_value({}), fits(name, key)
     if kind is AnchorKind.NEGATION:
@@ -445,7 +443,7 @@ def _where_present(pattern: Json, child: Place, taken: frozenset[str]) -> Verdic
 
 def _exists(pattern: Json, child: Place, taken: frozenset[str]) -> Expr:
     if not isinstance(pattern, list) or not all(isinstance(item, dict) for item in pattern):
-        raise NotConvertible("an existence anchor needs a list of objects")
+        return cel.FALSE
     variable = loop_variable(child, taken)
     element = child.element(variable)
     return conjunction(

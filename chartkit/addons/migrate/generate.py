@@ -8,6 +8,7 @@ from typing import Final
 
 from chartkit.addons.migrate.conditions import conditions_hold
 from chartkit.addons.migrate.conversion import NotConvertible
+from chartkit.addons.migrate.differences import NULL_VALUES
 from chartkit.addons.migrate.expressions import build as cel
 from chartkit.addons.migrate.expressions.place import Place
 from chartkit.addons.migrate.expressions.presence import reads_absent
@@ -15,7 +16,13 @@ from chartkit.addons.migrate.expressions.verdict import disjunction
 from chartkit.addons.migrate.jmespath import Constant, Names, Term, Value, stream_of
 from chartkit.addons.migrate.jmespath.terms import computed, expression_of
 from chartkit.addons.migrate.matching.facts import Operations
-from chartkit.addons.migrate.rule import ConvertedRule, Variable, asked_of_writes, with_entries
+from chartkit.addons.migrate.rule import (
+    ConvertedRule,
+    Variable,
+    asked_of_writes,
+    needed,
+    with_entries,
+)
 from chartkit.addons.migrate.texts import query_term, term_of
 from chartkit.documents.yaml_dump import dump_yaml
 from chartkit.engine.cel.syntax import Expr, format_expression
@@ -80,10 +87,11 @@ def constant_text(value: Json, names: Names, what: str) -> str:
     raise NotConvertible(f"the {what} of what is generated depends on the trigger", "generate")
 
 
-def certain(term: Term) -> Expr:
-    """Return a term that cannot be null; raises `NotConvertible`."""
+def certain(term: Term, names: Names) -> Expr:
+    """Return a term that is an error where it is null; raises `NotConvertible` for null itself."""
     if isinstance(term, Value) and term.place.is_optional and not term.strict:
-        raise NotConvertible("a value of what is generated that may be null", "generate")
+        names.note(NULL_VALUES)
+        term = needed(term)
     if isinstance(term, Constant) and term.value is None:
         raise NotConvertible("a value of what is generated that is null", "generate")
     return expression_of(term)
@@ -109,7 +117,7 @@ class _Filler:
         term = term_of(text, self.names)
         if isinstance(term, Constant) and not isinstance(term.value, str):
             return term.value
-        parts = list(_parts(certain(term)))
+        parts = list(_parts(certain(term, self.names)))
         expected = [
             part if isinstance(part, str) else ("cel", format_expression(part, _ONE_LINE))
             for part in parts
@@ -178,8 +186,8 @@ def steps_of(body: Body, names: Names, namespace: str) -> Iterator[Step]:
             raise NotConvertible("clones for a policy of a namespace", "generate/cloneList")
         if not clones.get("namespace") or not body.get("namespace"):
             raise NotConvertible("clones of objects of all namespaces", "generate/cloneList")
-        target = certain(term_of(body["namespace"], names))
-        origin = certain(term_of(clones["namespace"], names))
+        target = certain(term_of(body["namespace"], names), names)
+        origin = certain(term_of(clones["namespace"], names), names)
         labels = _labels(clones.get("selector"), names)
         for text in clones["kinds"]:
             api_version, kind = split_kind(constant_text(text, names, "kind"))
@@ -232,7 +240,7 @@ def target_namespace(
         if not cluster_scoped and (namespace or not written):
             raise NotConvertible("what is generated has no namespace", "generate")
         return None
-    expression = certain(term_of(written, names))
+    expression = certain(term_of(written, names), names)
     if namespace and expression != cel.literal(namespace):
         raise NotConvertible("a policy of a namespace that generates in another", "generate")
     return expression
@@ -255,12 +263,12 @@ def _clone(body: Body, clone: Body, names: Names, namespace: str) -> Step:
     api_version, kind = _kind_of(body, names)
     kind = constant_text(kind, names, "kind")
     target = target_namespace(body, (api_version, kind), names, namespace)
-    name = certain(term_of(clone["name"], names))
+    name = certain(term_of(clone["name"], names), names)
     if target is None or not clone.get("namespace"):
         raise NotConvertible("a clone of an object outside of namespaces", "generate/clone")
-    if certain(term_of(body.get("name") or "", names)) != name:
+    if certain(term_of(body.get("name") or "", names), names) != name:
         raise NotConvertible("a clone under another name", "generate/name")
-    origin = certain(term_of(clone["namespace"], names))
+    origin = certain(term_of(clone["namespace"], names), names)
     if namespace:
         raise NotConvertible("a clone for a policy of a namespace is of itself", "generate/clone")
     call = cel.method(cel.ident("resource"), "Get", api_version, resource_name(kind), origin, name)
@@ -284,7 +292,7 @@ def _labels(selector: Json, names: Names) -> list[Expr]:
         raise NotConvertible("expressions in the selector of clones", "generate/cloneList/selector")
     if any("*" in text or "?" in text for text in (*labels, *map(str, labels.values()))):
         raise NotConvertible("wildcards in the selector of clones", "generate/cloneList/selector")
-    return [certain(term_of(labels, names))]
+    return [certain(term_of(labels, names), names)]
 
 
 def loop_steps(loop: Body, names: Names, namespace: str, path: str) -> Iterator[Step]:
@@ -353,7 +361,7 @@ def _applied(
     kind = (made["apiVersion"], made["kind"])
     target = target_namespace(loop, kind, names, namespace)
     made["metadata"].pop("namespace", None)
-    body = certain(term_of(made, names))
+    body = certain(term_of(made, names), names)
     return applied(namespace, cel.literal("") if target is None else target, [body]), ()
 
 

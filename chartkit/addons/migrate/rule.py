@@ -17,7 +17,13 @@ from chartkit.addons.migrate.differences import (
 )
 from chartkit.addons.migrate.expressions import build as cel
 from chartkit.addons.migrate.expressions.place import CONFIG_MAP, IMAGE, UNKNOWN, Place
-from chartkit.addons.migrate.expressions.presence import TOTAL, cannot_fail, where_read
+from chartkit.addons.migrate.expressions.presence import (
+    TOTAL,
+    Known,
+    cannot_fail,
+    sure_reads,
+    where_read,
+)
 from chartkit.addons.migrate.expressions.verdict import conjunction
 from chartkit.addons.migrate.jmespath import Constant, Names, Stream, Term, Translator, Value
 from chartkit.addons.migrate.jmespath.comparisons import chosen, for_each
@@ -204,7 +210,7 @@ def with_entries(
                 guarded = _guarded(value, query, names)
                 if guarded != value or (isinstance(term, Value) and term.place.may_be_none):
                     names = replace(names, failing=names.failing | {own})
-                held = _held(own, _needed(guarded) if _is_needed(entry) else guarded, hold)
+                held = _held(own, needed(guarded) if _is_needed(entry) else guarded, hold)
             if not isinstance(entry.get("variable"), dict) or _is_fetched(held, names):
                 names = replace(names, fetched=names.fetched | {own})
             loose = _loose(name, entry, names)
@@ -236,7 +242,7 @@ def _loose(name: str, entry: Body, names: Names) -> Mapping[str, Term]:
     if not path or "value" in entry["variable"]:
         return {}
     term = resolved_query(path, names, None)
-    if _needed(term) == term and not (isinstance(term, Value) and term.place.is_optional):
+    if needed(term) == term and not (isinstance(term, Value) and term.place.is_optional):
         return {}
     tolerant = names.with_others(**names.loose)
     return {name: Translator.lenient(resolved_query(path, tolerant, None, strict=False))}
@@ -248,11 +254,11 @@ def _is_needed(entry: Body) -> bool:
     return isinstance(body, dict) and body.get("default") is None
 
 
-def _needed(term: Term) -> Term:
+def needed(term: Term) -> Term:
     """Return a term that is an error where it is null."""
     match term:
         case Choice():
-            return for_each(term, _needed)
+            return for_each(term, needed)
         case Stream():
             return term.required()
         case Value(place, strict) if not strict and place.is_optional:
@@ -366,7 +372,7 @@ def _or_default(found: Term, default: Term, names: Names) -> Term:
             return chosen(presence, replace(found, presence=cel.TRUE), default)
         case Value(place) if is_path(place.root) and not place.is_known:
             return Value(Place(place.or_value(expression_of(default)), (), UNKNOWN))
-        case Value(place) if _tells_absence(place):
+        case Value(place) if _tells_absence(place, names):
             alike = type_of(default) in (place.type, UNKNOWN) and place.given == cel.TRUE
             if alike and default != Constant(None):
                 return computed(place.or_value(expression_of(default)), place.type)
@@ -387,9 +393,14 @@ def _is_careful(place: Place) -> bool:
     )
 
 
-def _tells_absence(place: Place) -> bool:
+def _tells_absence(place: Place, names: Names) -> bool:
     """Report whether a value can be absent and may be asked for all the same."""
-    is_careful = is_path(place.root) or (bool(place.optional) and cannot_fail(place.root))
+    sure = names.others.keys() - names.failing - names.fetched
+    there: Known = frozenset(("variables", _variable_name(name)) for name in sure)
+    object_ = names.objects.get(_OBJECT)
+    if isinstance(object_, Value):
+        there |= sure_reads(place.root, object_.place)
+    is_careful = is_path(place.root) or (bool(place.optional) and cannot_fail(place.root, there))
     return is_careful or place.given != cel.TRUE
 
 

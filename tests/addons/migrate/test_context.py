@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.addons.migrate.conversions import converted
+from tests.addons.migrate.conversions import converted, proved
 from tests.data import from_table
 
 _DENY = """
@@ -107,9 +107,7 @@ context:
 def test_a_field_of_an_element_that_is_there_must_be_there() -> None:
     key = "'{{ request.object.spec.containers[0].image }}'"
     (expression,) = converted(_DENY.replace("KEY", key), "Pod").expressions
-    assert expression == (
-        "object.spec.containers[0].image != 'yes-it-is'"
-    )
+    assert expression == ("object.spec.containers[0].image != 'yes-it-is'")
 
 
 def test_a_variable_without_a_default_must_have_a_value() -> None:
@@ -181,3 +179,15 @@ def test_a_policy_that_ignores_failures_lets_through_what_it_cannot_evaluate() -
     ignore = {"failurePolicy": "Ignore", "validationFailureAction": "Enforce"}
     found = converted(rule, "example.com/v1/Widget", spec=ignore)
     assert found.expressions == ["!(object.?spec.?a.hasValue() && object.spec.a == 'yes-it-is')"]
+
+
+def test_a_default_of_a_list_that_cannot_fail() -> None:
+    rule = """
+context:
+  - {name: args, variable: {jmesPath: "request.object.spec.containers[].[command, args][][]",
+     default: []}}
+  - {name: x, variable: {jmesPath: "args[?starts_with(@, '--a=')] | [0]", default: none}}
+"""
+    found = proved(rule + _DENY.replace("KEY", "'{{ x }}'"), "Pod")
+    first = "variables.args.filter(arg, arg.startsWith('--a='))[?0].orValue('none')"
+    assert found.variables["x"] == first

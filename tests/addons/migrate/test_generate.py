@@ -8,6 +8,7 @@ import pytest
 import yaml
 
 from chartkit.addons.migrate.convert import convert
+from chartkit.addons.migrate.differences import NULL_VALUES
 from chartkit.addons.migrate.proof import ProofOptions, prove
 from chartkit.engine import Request, compile_any, evaluate, sorted_out
 from chartkit.engine.cli_files.world import ObjectApi, UserApi
@@ -15,6 +16,7 @@ from chartkit.engine.ports.services import Cluster
 from chartkit.engine.ports.world import World
 from chartkit.errors import ChartkitError, CompileError
 from chartkit.model import Body, Location, Resource, Status
+from tests.addons.migrate.conversions import converted
 from tests.data import from_table
 from tests.objects import api_object
 
@@ -319,3 +321,16 @@ def test_a_loop_over_namespaces_has_a_variable_that_is_no_word_of_cel() -> None:
     (made,) = convert(policy(generate, kinds="ConfigMap")).documents
     (step,) = made["spec"]["generate"]
     assert ".all(item," in step["expression"]
+
+
+def test_a_value_that_is_missing_keeps_everything_from_being_generated() -> None:
+    made = "apiVersion: v1, kind: ConfigMap, name: a, namespace: a, data: {data: {of: '%s'}}"
+
+    def changes(value: str, kind: str) -> tuple[str, ...]:
+        found = converted(f"generate: {{{made % value}}}", kind)
+        assert found.reason == ""
+        return found.changes
+
+    assert NULL_VALUES in changes("{{ request.object.spec.ports[0].name }}", "Service")
+    image = "{{ request.object.spec.template.spec.containers[0].image }}"
+    assert NULL_VALUES not in changes(image, "Deployment")

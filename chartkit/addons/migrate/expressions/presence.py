@@ -84,9 +84,10 @@ def _is_safe(expr: Expr) -> bool:
     return False
 
 
-def cannot_fail(expr: Expr) -> bool:
-    """Report whether a path, or what is made of optional fields alone, has a value in any case."""
-    return path_of(expr) is not None or _is_careful(expr, NOTHING)
+def cannot_fail(expr: Expr, there: Known = NOTHING) -> bool:
+    """Report whether a path, or what is made of optional fields alone, has a value in any case;
+    there: paths that have one."""
+    return path_of(expr) is not None or _is_careful(expr, there)
 
 
 def _is_careful(expr: Expr, there: Known) -> bool:
@@ -319,6 +320,13 @@ def absent_reads(expression: Expr, object_: Place) -> Iterator[FieldPath]:
             place = place.at(step) if isinstance(step, int) else place.child(step)
         if path[0] == "oldObject" or place.is_optional:
             yield path
+
+
+def sure_reads(expression: Expr, object_: Place) -> Known:
+    """Return the paths of an object's fields that an expression reads and that are always there."""
+    paths = {path for path, is_optional in _reads(expression) if not is_optional}
+    absent = set(absent_reads(expression, object_))
+    return frozenset(path for path in paths - absent if path[0] == "object")
 
 
 def _reads(expr: Expr) -> Iterator[tuple[FieldPath, bool]]:

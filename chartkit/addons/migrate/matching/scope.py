@@ -468,8 +468,7 @@ def names_of(scope: Scope, *, is_extended: bool = True) -> Names:
         ("request", "operation"): Value(
             Place(cel.path(request, "operation"), (), TEXT, among=tuple(sorted(operations)))
         ),
-        ("request", "userInfo", "username"): Value(Place(user, ("username",), TEXT)),
-        ("request", "userInfo", "groups"): Value(Place(user, ("groups",), "[]string")),
+        ("request", "userInfo"): Value(Place(user, (), "authentication.v1.UserInfo")),
         **{("request", "kind", part): term for part, term in _kind("kind").items()},
         REQUEST_KIND: Constant(Members(_kind("requestKind"))),
     }

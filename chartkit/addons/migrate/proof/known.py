@@ -31,6 +31,7 @@ from chartkit.addons.migrate.differences import (
     LISTS_IN_TEXTS,
     NO_DATA,
     NO_TARGET,
+    NULL_VALUES,
     OWN_QUOTES,
     PASSES_ERRORS,
     PLAIN_TEXTS,
@@ -326,6 +327,7 @@ _CHANGES: Final[Mapping[str, Callable[[_Difference], bool]]] = {
     NO_TARGET: lambda two: (
         any(error.endswith(" not found") for error in two.old_errors) and not two.new_errors
     ),
+    NULL_VALUES: lambda two: bool(two.new.failed) and not two.old_errors,
     PASSES_ERRORS: lambda two: bool(two.old_errors) and two.new.result in _QUIET,
     PLAIN_TEXTS: lambda two: _is_read_as_yaml(two.case),
     READ_TEXTS: lambda two: (

@@ -38,7 +38,8 @@ from chartkit.addons.migrate.existing import refuses_updates
 from chartkit.addons.migrate.expressions.build import NoLiteralError
 from chartkit.addons.migrate.expressions.place import with_types_settled
 from chartkit.addons.migrate.generate import convert_generate
-from chartkit.addons.migrate.matching.scope import about_deletions, judges_ephemeral_containers
+from chartkit.addons.migrate.matching.facts import judges_ephemeral_containers
+from chartkit.addons.migrate.matching.scope import about_deletions
 from chartkit.addons.migrate.mutate import convert_mutate
 from chartkit.addons.migrate.mutate.targets import convert_targets
 from chartkit.addons.migrate.rule import ConvertedRule, RuleConverter

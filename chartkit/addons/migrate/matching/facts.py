@@ -22,7 +22,7 @@ from chartkit.engine.cluster_policy.conditions.parse import (
     parse_conditions,
 )
 from chartkit.engine.cluster_policy.match import compile_kinds
-from chartkit.engine.cluster_policy.policy import ResourceFilter, Rule
+from chartkit.engine.cluster_policy.policy import Policy, ResourceFilter, Rule
 from chartkit.engine.kubernetes.kinds import GroupVersionKind, is_cluster_scoped
 from chartkit.model import Json
 from chartkit.schemas.kind_selectors import parse_kind_selector
@@ -347,3 +347,18 @@ def _is_bound(bindings: Expr, kind: str, names: Sequence[str]) -> Expr:
         cel.equal(name, names[0]) if len(names) == 1 else cel.contains(cel.list_of(names), name)
     )
     return cel.filled(_IS_BOUND, bindings=bindings, kind=kind, is_named=is_named)
+
+
+_EPHEMERAL: Final = "ephemeralcontainers"
+
+
+def judges_ephemeral_containers(rule: Rule, policy: Policy) -> bool:
+    """Report whether a rule about a subresource of Pods is asked about ephemeral containers, as
+    Kyverno asks any rule about Pods that another of its policy has these sent for."""
+
+    def of_pods(one: Rule) -> set[str]:
+        selectors = map(parse_kind_selector, one.match.kinds)
+        return {selector.subresource for selector in selectors if selector.kind == "Pod"}
+
+    own, sent = of_pods(rule), {"", _EPHEMERAL}
+    return bool(own) and not own & {*sent, "*"} and any(of_pods(one) & sent for one in policy.rules)

@@ -25,7 +25,7 @@ from chartkit.addons.migrate.matching.facts import (
     judged_object,
 )
 from chartkit.engine.cel.syntax import Expr
-from chartkit.engine.cluster_policy.policy import Match, Policy, ResourceFilter, Rule, Subject
+from chartkit.engine.cluster_policy.policy import Match, ResourceFilter, Rule, Subject
 from chartkit.engine.kubernetes.field_faults import known_kinds
 from chartkit.engine.kubernetes.kinds import (
     POD_SPECS,
@@ -78,7 +78,6 @@ class Scope:
         return self.kinds == (_POD,)
 
 
-_EPHEMERAL: Final = "ephemeralcontainers"
 _POD: Final = GroupVersionKind("", "v1", "Pod")
 
 
@@ -101,20 +100,6 @@ def written_or_connected(rule: Rule, allowed: Sequence[str]) -> list[str]:
     writes = WRITES if not subresources or subresources - CONNECTED else ()
     connects = (_CONNECT,) if subresources & CONNECTED else ()
     return [name for name in allowed if name in (*writes, *connects)]
-
-
-def judges_ephemeral_containers(rule: Rule, policy: Policy) -> bool:
-    """Report whether a rule about a subresource of Pods is asked about ephemeral containers, as
-    Kyverno asks any rule about Pods that another of its policy has these sent for."""
-
-    def of_pods(one: Rule) -> set[str]:
-        selectors = map(parse_kind_selector, one.match.kinds)
-        return {selector.subresource for selector in selectors if selector.kind == _POD.kind}
-
-    own, sent = of_pods(rule), {"", _EPHEMERAL}
-    return (
-        bool(own) and not own & {*sent, _ANY} and any(of_pods(one) & sent for one in policy.rules)
-    )
 
 
 def about_deletions(rule: Rule) -> Rule:

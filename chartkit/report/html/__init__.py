@@ -19,10 +19,11 @@ from chartkit import __version__
 from chartkit.addon import port
 from chartkit.model import Body, Location, Places, Resource, RuleResult, Status
 from chartkit.report.finding import Finding, FindingFormat
-from chartkit.report.html.tally import LEGEND, RuleTally, Tally, bars, owner_of, place_of, ring
+from chartkit.report.html.tally import LEGEND, Tally, owner_of, place_of
 from chartkit.report.model import INCOMPLETE, Acceptance, ReportOptions, summary
 from chartkit.report.spool import SortedSpool, SpoolPart
 from chartkit.safe_text import shown, shown_lines
+from chartkit.wording import shortened
 
 _FOLDER: Final = Path(__file__).parent
 _WIDTH: Final = 160
@@ -147,38 +148,16 @@ class HtmlWriter(FindingFormat):
                 totals=heading.totals or _totals(tally, counts),
                 total=sum(rule_tally.total for rule_tally in rules),
                 counted=counted,
-                places=[shown(name) for name in tally.places],
-                tables=tally.tables(),
-                pictures=_pictures(tally, counted) if rules else [],
+                tally=tally,
                 legend=[(at, name) for at, name in enumerate(LEGEND) if by_severity[name]],
                 controls=tally.controls(self._options.policies.values()),
-                rules=[self._section(rule_tally) for rule_tally in rules],
-                severities=list(dict.fromkeys(shown(rule.rule.severity) for rule in rules)),
-                kinds=[shown(kind) for kind in sorted(tally.kinds)],
-                all_places=[shown(name) for name in sorted(tally.all_places)],
-                states=list(tally.states),
+                rules=rules,
+                severities=dict.fromkeys(rule_tally.rule.severity for rule_tally in rules),
                 # The findings of a rule stay on disk until the page is written.
                 rows=lambda key: map(Markup, self._texts.pieces(key)),
             )
         )
         yield "\n"
-
-    def _section(self, tally: RuleTally) -> dict[str, Any]:
-        rule = tally.rule
-        return {
-            "key": (rule.kind, rule.id),
-            "id": shown(rule.id),
-            "title": shown(rule.title or rule.id),
-            "severity": shown(rule.severity),
-            "category": shown(rule.category),
-            "controls": [shown(control) for control in rule.controls],
-            "description": shown_lines(rule.description),
-            "remediation": shown_lines(rule.remediation),
-            "url": shown(rule.url) if rule.url.startswith(("https://", "http://")) else "",
-            "total": tally.total,
-            "accepted": tally.accepted,
-            "places": self._tally.in_places(tally),
-        }
 
 
 def _totals(tally: Tally, counts: Counter[Status]) -> dict[str, int]:
@@ -192,21 +171,19 @@ def _totals(tally: Tally, counts: Counter[Status]) -> dict[str, int]:
     }
 
 
-def _pictures(tally: Tally, counted: str) -> list[tuple[str, Markup]]:
-    """Return pictures with their titles: findings by severity, and by place and severity."""
-    whole, parts = "Findings by severity", f"Findings by {counted} and severity"
-    return [(whole, ring(whole, tally.by_severity())), (parts, bars(parts, tally.in_severities()))]
-
-
 @cache
 def _templates() -> Environment:
-    return Environment(
+    """Return the templates, which print the texts of strangers so that they do nothing."""
+    environment = Environment(
         loader=FileSystemLoader(_FOLDER),
         autoescape=True,
         trim_blocks=True,
         lstrip_blocks=True,
         undefined=StrictUndefined,
+        finalize=lambda value: shown(value) if type(value) is str else value,
     )
+    environment.filters |= {"lines": shown_lines, "shortened": shortened, "shown": shown}
+    return environment
 
 
 def _digest(text: str) -> str:
@@ -216,10 +193,9 @@ def _digest(text: str) -> str:
 
 def _parts(has_source: bool, *shape: str) -> Sequence[str]:
     """The HTML of findings before, between and after their variable parts."""
-    texts = dict(zip(_SHAPE, shape, strict=True))
-    given: dict[str, Any] = {name: shown(text) for name, text in texts.items()}
-    gaps = dict.fromkeys(("subject", "others", "location"), _GAP)
-    given |= {"message": shown_lines(texts["message"]), "lines": _GAP if has_source else "", **gaps}
+    given = dict(zip(_SHAPE, shape, strict=True))
+    given |= dict.fromkeys(("subject", "others", "location"), _GAP)
+    given["source"] = _GAP if has_source else ""
     parts = _templates().get_template("finding.html.j2").render(given).split(str(_GAP))
     return parts if has_source else [*parts, ""]
 

@@ -8,13 +8,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from markupsafe import Markup
-
 from chartkit.model import Resource, mapping_at
 from chartkit.report.finding import Finding, FindingRule
 from chartkit.report.model import SEVERITIES, PolicyFacts
 from chartkit.safe_text import shown
-from chartkit.wording import shortened
 
 _NONE: Final = "none given"
 LEGEND: Final = (*SEVERITIES, _NONE)
@@ -186,13 +183,7 @@ class Tally:
             ),
             Table(f"By {self._owner_label}", "Owner", _most_first(self._owners.items())),
         ]
-        return [
-            Table(
-                shown(item.title), item.heading, [(shown(name), count) for name, count in item.rows]
-            )
-            for item in tables
-            if item.rows
-        ]
+        return [table for table in tables if table.rows]
 
     def controls(self, facts: Iterable[PolicyFacts]) -> list[ControlTally]:
         """Return the controls of standards that policies cover, those that nothing violates as
@@ -204,7 +195,7 @@ class Tally:
             for control in controls:
                 policies.setdefault(control, set()).add(name)
         return [
-            ControlTally(shown(name), len(policies[name]), self._in_control[name])
+            ControlTally(name, len(policies[name]), self._in_control[name])
             for name in sorted(policies, key=_numbered)
         ]
 
@@ -248,46 +239,3 @@ def _counted(pairs: Iterable[tuple[str, int]]) -> list[tuple[str, int]]:
 
 def _most_first(pairs: Iterable[tuple[str, int]]) -> list[tuple[str, int]]:
     return sorted(_counted(pairs), key=lambda row: (-row[1], row[0]))
-
-
-_WIDTH: Final = 720
-_LEFT: Final = 216
-"""Where bars begin; their names end before."""
-_BAR: Final = 26
-_ROOM: Final = 60
-"""The width of the number behind the longest bar."""
-_LONGEST: Final = 26
-_NAME: Final = Markup('<text class="name" x="{}" y="{}">{}</text>')
-_PART: Final = Markup('<rect class="color-{}" x="{:.1f}" y="{}" width="{:.1f}" height="18"/>')
-_SUM: Final = Markup('<text x="{:.1f}" y="{}">{}</text>')
-_SLICE: Final = Markup(
-    '<circle class="slice color-{}" cx="120" cy="120" r="88" pathLength="100" '
-    'stroke-dasharray="{:.2f} 100" stroke-dashoffset="{:.2f}" transform="rotate(-90 120 120)"/>'
-)
-_SVG: Final = Markup('<svg viewBox="0 0 {} {}" role="img" aria-label="{}">{}</svg>')
-
-
-def bars(title: str, rows: Mapping[str, Sequence[int]]) -> Markup:
-    """Return a bar for each row, with a part for each of its counts, and their sum behind it."""
-    unit = (_WIDTH - _LEFT - _ROOM) / max(1, *map(sum, rows.values()))
-    drawn: list[Markup] = []
-    for row, (name, counts) in enumerate(rows.items()):
-        top, left = row * _BAR + 4, float(_LEFT)
-        drawn.append(_NAME.format(_LEFT - 6, top + 9, shortened(name, _LONGEST)))
-        for part, count in enumerate(counts):
-            if count:
-                drawn.append(_PART.format(part, left, top, count * unit))
-                left += count * unit
-        drawn.append(_SUM.format(left + 6, top + 9, sum(counts)))
-    return _SVG.format(_WIDTH, _BAR * len(rows), title, Markup("").join(drawn))
-
-
-def ring(title: str, counts: Mapping[str, int]) -> Markup:
-    """Return a ring with a part for each count."""
-    total, start = max(1, sum(counts.values())), 0.0
-    drawn: list[Markup] = []
-    for part, count in enumerate(counts.values()):
-        if count:
-            drawn.append(_SLICE.format(part, 100 * count / total, -start))
-            start += 100 * count / total
-    return _SVG.format(240, 240, title, Markup("").join(drawn))

@@ -28,7 +28,7 @@ from chartkit.report import FORMATS, ReportOptions, ReportPer, Writer, formats
 from chartkit.report.finding import FindingSink, diagnostic_finding
 from chartkit.report.formats import writer_of
 from chartkit.report.json_report import JsonWriter, YamlWriter, json_text
-from chartkit.report.model import field_places
+from chartkit.report.model import Acceptance, AcceptedAs, field_places
 from chartkit.report.policyreport import policy_report_writer
 from chartkit.report.text import TextWriter
 from chartkit.report.text.layout import grouped
@@ -55,6 +55,16 @@ def test_each_writer_is_a_format() -> None:
     }
     assert set(writers()) == registered
     assert len(registered) > 4
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_every_failure_may_be_known(name: str) -> None:
+    known = Acceptance(AcceptedAs.KNOWN, "since 2024")
+    added = [
+        (resource, results, dict.fromkeys(range(len(results)), known))
+        for resource, results, _ in samples()
+    ]
+    assert written(name, options(), added)
 
 
 def test_help_names_each_format() -> None:

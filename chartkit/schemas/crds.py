@@ -23,15 +23,11 @@ OBJECT_FIELDS: Schema = {
 
 @dataclass(frozen=True, slots=True)
 class KindVersion:
-    """One version of a kind: the type it has, and whether it is stored, served, deprecated."""
+    """One version of a kind: the type it has, and what a definition says of it besides."""
 
     name: str
     type: str
-    stored: bool
-    served: bool
-    deprecated: bool
-    columns: tuple[Body, ...]
-    selectable: str
+    entry: Body
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +108,11 @@ def specification(kind: Kind, schema_of: Callable[[str], Schema]) -> Body:
         "group": kind.group,
         "names": names,
         "scope": kind.scope,
-        "versions": [_version(version, schema_of) for version in kind.versions],
+        "versions": [
+            {**version.entry, "schema": {"openAPIV3Schema": schema_of(version.type)}}
+            | ({"subresources": {"status": {}}} if _has_status(version.type) else {})
+            for version in kind.versions
+        ],
     }
 
 
@@ -159,30 +159,20 @@ def _kind(name: str, entry: Body, group: Body, columns: Mapping[str, tuple[Body,
 def _kind_version(
     name: str, words: list[str], columns: tuple[Body, ...], selectable: str
 ) -> KindVersion:
-    return KindVersion(
-        name=name,
-        type=words[0],
-        stored="stored" in words,
-        served="unserved" not in words,
-        deprecated="deprecated" in words,
-        columns=columns,
-        selectable=selectable,
-    )
-
-
-def _version(version: KindVersion, schema_of: Callable[[str], Schema]) -> Body:
-    body: Body = {
-        "name": version.name,
-        "served": version.served,
-        "storage": version.stored,
-        "schema": {"openAPIV3Schema": schema_of(version.type)},
+    entry: Body = {
+        "name": name,
+        "served": "unserved" not in words,
+        "storage": "stored" in words,
+        "schema": {},
     }
-    if version.deprecated:
-        body["deprecated"] = True
-    if version.columns:
-        body["additionalPrinterColumns"] = list(version.columns)
-    if version.selectable:
-        body["selectableFields"] = [{"jsonPath": version.selectable}]
-    if "status" in type_library()[version.type]["properties"]:
-        body["subresources"] = {"status": {}}
-    return body
+    if "deprecated" in words:
+        entry["deprecated"] = True
+    if columns:
+        entry["additionalPrinterColumns"] = list(columns)
+    if selectable:
+        entry["selectableFields"] = [{"jsonPath": selectable}]
+    return KindVersion(name, words[0], entry)
+
+
+def _has_status(name: str) -> bool:
+    return "status" in type_library()[name]["properties"]

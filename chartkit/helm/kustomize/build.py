@@ -31,6 +31,8 @@ _ORIGINS: Final = "originAnnotations"
 _MOST_PATCHES: Final = 20
 """The patches of a build that annotates origins: with each one, kustomize rewrites annotations of
 all objects that list all patches before it. `places` searches for the origins of other builds."""
+_CONFIGURATION: Final = re.compile(r" with config: `.*?\n`: ", re.DOTALL)
+"""The text of a transformer in a message, before the reason."""
 _ERROR: Final = "Error: "
 _SHOWN: Final = 400
 _INSTALL: Final = "install kustomize 5 or kubectl; kustomize build … | chartkit scan - works, too"
@@ -171,7 +173,8 @@ class _Builder:
             raise InputError(f"kustomize was stopped: {error.message}") from None
         if not done.code:
             return done.out
-        lines = done.err.strip().splitlines() or ["kustomize fails without a message"]
+        said = _CONFIGURATION.sub(": ", done.err.strip())
+        lines = said.splitlines() or ["kustomize fails without a message"]
         message = next((line for line in lines if line.startswith(_ERROR)), lines[-1])
         copy = str(self.folder / "copy")
         for name in (os.path.relpath(copy), copy):

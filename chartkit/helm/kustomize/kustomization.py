@@ -67,6 +67,7 @@ _PLUGIN_HINT: Final = "pipe: kustomize build --enable-alpha-plugins … | chartk
 _CORRECT: Final = "correct it, or leave it out by --exclude"
 _NOTE: Final = "scan-input"
 _UNUSED: Final = "is a component that no kustomization here takes: its objects are not read"
+_CIRCLE: Final = "leads to itself by the kustomizations that it lists"
 _UNUSED_HINT: Final = "scan the kustomization that takes it"
 _PROGRAMS: Final = {"kustomize": ("build",), "kubectl": ("kustomize",)}
 _SUFFIXES: Final = (".yaml", ".yml", ".json", "Kustomization")
@@ -420,10 +421,15 @@ class Tree:
         covered = set(self._reached(roots))
         built_in = self._reached([path for path in named if self._is_component(path)])
         for path in named:
-            # Kustomizations that refer to each other in a circle: kustomize says so.
             if path not in covered and not self._is_component(path) and path not in built_in:
                 roots.append(path)
                 covered.update(self._reached([path]))
+                circle = self.at(path)
+                bases = [] if circle is None else [base.real for base in circle.folders]
+                # Kustomize says so of circles; it is not asked about one that changes nothing.
+                if circle is not None and circle.is_plain and path in self._reached(bases):
+                    at = Location(self.repository.name(os.path.join(path, circle.name)))
+                    self.rows.append(unread(InputError(_CIRCLE, at, "take one of them out")))
         self._unfold(roots)
         for path in named:
             component = self.at(path)
@@ -453,16 +459,14 @@ class Tree:
             files = (file.real for file in overlay.files)
             unfolded.update(dict.fromkeys(file for file in files if not self._is_left_out(file)))
             for reference in overlay.folders:
-                names = (os.path.join(reference.real, name) for name in NAMES)
+                names = [os.path.join(reference.real, name) for name in NAMES]
                 if self.at(reference.real) is None and not any(map(os.path.isfile, names)):
                     at = Location(self.repository.name(os.path.join(overlay.folder, overlay.name)))
                     message = f"'{self.repository.name(reference.path)}' has no kustomization.yaml"
                     self.rows.append(unread(InputError(message, at, "name its files")))
                 below = self.at(reference.real)
-                is_left_out = below is not None and self._is_left_out(
-                    os.path.join(below.folder, below.name)
-                )
-                if reference.real not in seen and not is_left_out:
+                name = "" if below is None else os.path.join(below.folder, below.name)
+                if reference.real not in seen and not (name and self._is_left_out(name)):
                     seen.add(reference.real)
                     waiting.append(reference.real)
         self.plain = list(unfolded)
@@ -488,9 +492,8 @@ def identity() -> str:
 def dependencies(folder: Path) -> Iterator[Path]:
     """Yield the files that the kustomizations of a folder depend on."""
     walked = ((Path(here), names) for here, _, names in os.walk(folder))
-    tree = Tree.of(
-        folder, [here / name for here, names in walked for name in NAMES if name in names]
-    )
+    files = [here / name for here, names in walked for name in NAMES if name in names]
+    tree = Tree.of(folder, files)
     for build in tree.builds:
         yield from tree.files(build)
     yield from map(Path, tree.plain)

@@ -94,6 +94,7 @@ def test_one_failing_build_is_a_row_and_the_others_are_built(tree: Write) -> Non
     ]
     assert {each.rule_id for each in rows} == {"unread"}
     assert not [each for each in rows if "\n" in each.message or "/copy" in each.message]
+    assert any("PatchTransformer: unable to parse" in each.message for each in rows)
 
 
 @pytest.mark.usefixtures("kustomize")

@@ -89,6 +89,13 @@ def test_circles_are_left_to_kustomize(tree: Write) -> None:
         }
     )
     assert _relative(found.builds) == ["a"]
+    # Of those that change nothing it is not asked.
+    files = {
+        f"{one}/kustomization.yaml": f"resources: [../{other}]\n" for one, other in ("xy", "yx")
+    }
+    files["z/kustomization.yaml"] = "resources: []\n"
+    [row] = tree(files | {"x/kustomization.yaml": "resources: [../y, ../z]\n"}).rows
+    assert str(row).startswith("x/kustomization.yaml: error unread: leads to itself")
 
 
 @from_table("text", "row")

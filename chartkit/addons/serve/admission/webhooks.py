@@ -316,10 +316,7 @@ class _Family:
                 fine_policy = policy.policy
                 namespace = f"{fine_policy.namespace}-" if fine_policy.namespace else ""
                 suffix = f"-{FINE_GRAINED}-{namespace}{fine_policy.name}"
-                forms = _forms(policy)
-                if fine_policy.kind_name == NAMESPACED + CelKind.IMAGE_VALIDATING:
-                    # Kyverno extends only policies of the cluster here.
-                    forms = forms[:1]
+                forms = self._forms(policy, CelKind.IMAGE_VALIDATING)
                 given = mapping_at(fine_policy.spec, "webhookConfiguration").get("timeoutSeconds")
                 settings: Body = {}
                 if isinstance(given, int):
@@ -338,10 +335,17 @@ class _Family:
             # Every webhook of the group names all of it, whatever their failure policies.
             path = "/".join((self.root, *sorted(policy.policy.name for policy in group)))
             for failure in (FAIL, IGNORE):
-                own = [form for form in group if failure_policy(form) == failure]
-                rules = [rule for form in own for rule in self._rules(_forms(form))]
+                own = [policy for policy in group if failure_policy(policy) == failure]
+                forms = (self._forms(policy, CelKind.VALIDATING) for policy in own)
+                rules = [rule for some in forms for rule in self._rules(some)]
                 if rules:
                     yield self._webhook(failure, suffix, path, own, rules)
+
+    def _forms(self, compiled: CompiledCelPolicy, unextended: CelKind) -> list[CelPolicy]:
+        """The policy, and its forms for pod controllers; unextended: the kind whose policies of a
+        namespace Kyverno does not extend in these webhooks."""
+        forms = list({id(form.policy): form.policy for form in compiled.evaluators}.values())
+        return forms[:1] if self.prefix and self.kind is unextended else forms
 
     def _rules(self, forms: Sequence[CelPolicy]) -> list[Body]:
         all_operations = {"operations": ALL} if self.kind is CelKind.GENERATING else {}
@@ -435,8 +439,3 @@ def _kinds_of(form: CelPolicy) -> list[str]:
                 of_kind = f"object.kind =='{kind.kind}'"
                 conditions.add(f"(object.apiVersion == '{api_version}' && {of_kind})")
     return sorted(conditions)
-
-
-def _forms(compiled: CompiledCelPolicy) -> list[CelPolicy]:
-    """Return a policy, and its forms for pod controllers."""
-    return list({id(form.policy): form.policy for form in compiled.evaluators}.values())

@@ -137,6 +137,7 @@ def test_a_policy_of_a_namespace_is_asked_there_alone() -> None:
         {"key": "kubernetes.io/metadata.name", "operator": "In", "values": ["team-a"]}
     ]
     assert hook["clientConfig"]["url"].endswith("/nvpol/no-latest")
+    assert [rule["resources"] for rule in hook["rules"]] == [["pods"]]
 
 
 @pytest.mark.parametrize(

@@ -90,10 +90,9 @@ class BoundEvaluator(Evaluator):
             return
         with Reraise("error in parameterized resource: ", EvaluationError):
             parameters = reference.find(namespace, world.api.cluster(self.policy.name, ""))
-        if parameters:
-            yield from parameters
-        elif not reference.allows_none:
-            yield None
+        if not parameters and not reference.allows_none:
+            raise EvaluationError(_NO_PARAMETERS)
+        yield from parameters
 
     def result_of_binding(
         self, status: Status, message: str, fields: tuple[str, ...] = ()
@@ -166,6 +165,10 @@ BINDING = "mapBinding"
 """The property that names the binding."""
 
 _APPLIED = "mutation is successfully applied"
+_NO_PARAMETERS = (
+    "failed to configure binding: no params found for policy binding with `Deny` "
+    "parameterNotFoundAction"
+)
 
 
 class MutatingAdmissionEvaluator(BoundEvaluator):

@@ -127,6 +127,16 @@ def test_admission_parameters(reference: Body, status: str | None) -> None:
     assert statuses == ([] if status is None else [status])
 
 
+def test_parameters_that_must_be_there() -> None:
+    found = native("params == null", paramKind=PARAM_KIND)
+    bound = [binding(paramRef={"name": "none", "parameterNotFoundAction": "Deny"})]
+    assert said(found, bindings=bound, world=WORLD) == (
+        "error",
+        "failed to configure binding: no params found for policy binding with `Deny` "
+        "parameterNotFoundAction",
+    )
+
+
 def test_the_namespace_of_cluster_scoped_parameters() -> None:
     kind = {"apiVersion": "v1", "kind": "Node"}
     reference = {"name": "a", "namespace": "x", "parameterNotFoundAction": "Deny"}

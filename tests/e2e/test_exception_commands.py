@@ -147,9 +147,6 @@ def test_page_about_exceptions_is_true(folder: Path, update: bool) -> None:
     check_page(page, folder, update)
 
 
-LABEL_EXCEPTION = _TEXTS["label-exception"]
-
-
 @pytest.mark.slow
 def test_a_recording_of_a_cluster_is_asked(tmp_path: Path) -> None:
     policy = labelled()
@@ -159,7 +156,7 @@ def test_a_recording_of_a_cluster_is_asked(tmp_path: Path) -> None:
         (tmp_path / "policy.json").write_text(json.dumps(policy))
         scanned = ("scan", "--cluster", "-p", "policy.json", "--record", "rec")
         chartkit(tmp_path, *scanned, KUBECONFIG="kubeconfig")
-    text = LABEL_EXCEPTION.replace("POLICY", policy["metadata"]["name"])
+    text = _TEXTS["label-exception"].replace("POLICY", policy["metadata"]["name"])
     for where, expected in (("no-such", ["unused"]), ("*", ["too-wide"])):
         (tmp_path / "exception.yaml").write_text(text.replace("NAMESPACE", f'"{where}"'))
         given = ("rec", "-p", "policy.json", "--exceptions", "exception.yaml", "-o", "json")

@@ -12,7 +12,6 @@ pytestmark = pytest.mark.slow
 _TEXTS = beside(__file__)
 POD = _TEXTS["pod"]
 ADD_TEAM = _TEXTS["add-team"]
-NO_ESCALATION = _TEXTS["no-escalation"]
 SIDECAR = _TEXTS["sidecar"]
 DEPLOYMENT = _TEXTS["deployment"]
 GRACE = _TEXTS["grace"]
@@ -39,7 +38,7 @@ def test_a_label_is_added_where_it_is_missing(tmp_path: Path) -> None:
 def test_privilege_escalation(tmp_path: Path, allowed: str, status: str) -> None:
     context = f"securityContext: {{allowPrivilegeEscalation: {allowed}}}"
     (tmp_path / "pod.yaml").write_text(POD.replace('cart:1"}', f'cart:1", {context}}}'))
-    (tmp_path / "policy.yaml").write_text(NO_ESCALATION)
+    (tmp_path / "policy.yaml").write_text(_TEXTS["no-escalation"])
     done = chartkit(tmp_path, "scan", "pod.yaml", "-p", "policy.yaml", "--detailed")
     assert f"{status}  no-escalation/no-escalation (Audit)" in done.out
     assert done.code == (1 if status == "fail" else 0)

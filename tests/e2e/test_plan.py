@@ -8,14 +8,13 @@ from tests.e2e.command import chartkit
 from tests.e2e.transcript import check_page
 
 _TEXTS = beside(__file__)
-_POLICIES = _TEXTS["policies"]
 _POD = "apiVersion: v1\nkind: Pod\nmetadata: {name: NAME, namespace: shop, labels: {LABEL: shop}}\n"
 
 
 @pytest.mark.slow
 def test_plan_page_is_true(tmp_path: Path, update: bool) -> None:
     (tmp_path / "gitops").mkdir()
-    (tmp_path / "gitops" / "guardrails.yaml").write_text(_POLICIES)
+    (tmp_path / "gitops" / "guardrails.yaml").write_text(_TEXTS["policies"])
     pods = [("web", "team"), ("api", "app"), ("job-1", "app")]
     texts = [_POD.replace("NAME", name).replace("LABEL", label) for name, label in pods]
     (tmp_path / "gitops" / "pods.yaml").write_text("---\n".join(texts))

@@ -83,9 +83,6 @@ def test_standard_input_is_read(folder: Path) -> None:
     assert "Deployment/default/nginx  <stdin>:10" in done.stdout
 
 
-CHAINSAW = _TEXTS["chainsaw"]
-
-
 def test_folders_are_searched_and_what_is_no_object_is_passed_over(folder: Path) -> None:
     manifests = folder / "manifests" / "deep"
     manifests.mkdir(parents=True)
@@ -98,7 +95,7 @@ def test_folders_are_searched_and_what_is_no_object_is_passed_over(folder: Path)
     (policies / "require.yaml").write_text(REQUIRE_LABELS)
     (policies / "kyverno-test.yaml").write_text("kind: Test\napiVersion: cli.kyverno.io/v1alpha1\n")
     (policies / "resource.yaml").write_text(POD)
-    (policies / "chainsaw-test.yaml").write_text(CHAINSAW)
+    (policies / "chainsaw-test.yaml").write_text(_TEXTS["chainsaw"])
     (policies / "expected.yaml").write_text(REQUIRE_LABELS.replace("name: ", "name: other-", 1))
     done = chartkit(folder, "scan", "manifests", "-p", "policies", "-o", "json")
     assert json.loads(done.out)["summary"] == {

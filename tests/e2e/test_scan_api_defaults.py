@@ -11,7 +11,6 @@ from tests.e2e.command import chartkit
 _TEXTS = beside(__file__)
 
 POD = _TEXTS["pod"]
-MUTATES = _TEXTS["mutates"]
 
 
 @pytest.fixture
@@ -30,7 +29,7 @@ def test_a_path_goes_as_far_as_what_is_there(pod: Path, options: list[str], path
 
 def test_what_preview_mutates_has_its_defaults(pod: Path) -> None:
     policy = pod.parent / "policy.yaml"
-    policy.write_text(MUTATES)
+    policy.write_text(_TEXTS["mutates"])
     words = ("preview", str(pod), "-p", str(policy), "-o", "json")
     assert json.loads(chartkit(pod.parent, *words).out)["previews"] == []
     (entry,) = json.loads(chartkit(pod.parent, *words, "--api-defaults").out)["previews"]

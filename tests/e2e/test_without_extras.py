@@ -29,8 +29,6 @@ for command in commands:
         code = error.code or 0
     print("\\x1e", code, flush=True)
 """
-_POD = _TEXTS["pod"]
-_SIGNED = _TEXTS["signed"]
 _NEEDED = re.compile(r"[\w.-]+")
 
 
@@ -63,8 +61,8 @@ def _absent() -> list[str]:
 
 @pytest.mark.slow
 def test_commands_run_without_extras(tmp_path: Path) -> None:
-    (tmp_path / "pod.yaml").write_text(_POD)
-    (tmp_path / "signed.yaml").write_text(_SIGNED)
+    (tmp_path / "pod.yaml").write_text(_TEXTS["pod"])
+    (tmp_path / "signed.yaml").write_text(_TEXTS["signed"])
     commands = {
         "init shop": 0,
         "render --project shop": 0,

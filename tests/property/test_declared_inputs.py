@@ -19,7 +19,6 @@ from tests.data import beside
 _TEXTS = beside(__file__)
 _DEFINITION = _TEXTS["definition"]
 _OBJECT = _TEXTS["object"]
-_RELEASES = _TEXTS["releases"]
 _ODD: tuple[Json, ...] = (
     *(None, True, 0, -1, 2.5, 10**30, "", "a", "{{", "a[99999999]", "2026", "é" * 300),
     *([], [None], [[]], ["a"], [{}], {}, {"": None}, {"a": {"b": []}}, {"type": "object"}),
@@ -71,7 +70,7 @@ def test_custom_resources_of_any_shape() -> None:
 
 @pytest.mark.parametrize("written", [True, False])
 def test_releases_of_any_shape(tmp_path: Path, written: bool) -> None:
-    texts = _RELEASES.split("---\n")
+    texts = _TEXTS["releases"].split("---\n")
     others = [Resource(parse_yaml(text)) for text in texts]
     repository = Repository([tmp_path], lambda _file: tmp_path)
     notes: list[Diagnostic] = []

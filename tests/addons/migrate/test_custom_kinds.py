@@ -5,7 +5,6 @@ import pytest
 from tests.addons.migrate.conversions import deny, proved
 
 _KIND = "x.example.com/v1/Thing"
-_PATTERN = "validate: {message: m, pattern: {spec: {size: '?*'}}}"
 
 
 @pytest.mark.parametrize(
@@ -18,7 +17,7 @@ _PATTERN = "validate: {message: m, pattern: {spec: {size: '?*'}}}"
 def test_groups_and_versions_with_wildcards_are_tested(
     kind: str, condition: str, resource: str
 ) -> None:
-    found = proved(_PATTERN, f"'{kind}'")
+    found = proved("validate: {message: m, pattern: {spec: {size: '?*'}}}", f"'{kind}'")
     assert condition in found.conditions[0]
     (named,) = found.spec["matchConstraints"]["resourceRules"]
     assert named["resources"] == [resource]

@@ -76,8 +76,6 @@ def test_a_witness_shows_the_rule_of_each_line(tmp_path: Path) -> None:
 
 
 POLICIES = _TEXTS["policies"]
-CONFLICT = _TEXTS["conflict"]
-MUTATED = _TEXTS["mutated"]
 
 
 def _json(tmp_path: Path, text: str, *arguments: str) -> Any:
@@ -99,12 +97,12 @@ def test_json_has_the_place_of_each_want(tmp_path: Path) -> None:
 
 
 def test_mutations_are_applied_first(tmp_path: Path) -> None:
-    (found,) = _json(tmp_path, POLICIES + MUTATED, "--kind", "Namespace")
+    (found,) = _json(tmp_path, POLICIES + _TEXTS["mutated"], "--kind", "Namespace")
     assert found["object"] == skeleton("Namespace").body
 
 
 def test_lint_names_rules_that_exclude_each_other(tmp_path: Path) -> None:
-    (found,) = _json(tmp_path, POLICIES + CONFLICT, "--kind", "Namespace")
+    (found,) = _json(tmp_path, POLICIES + _TEXTS["conflict"], "--kind", "Namespace")
     assert found["object"] is None
     (conflict,) = found["conflicts"]
     assert [rule["policy"] for rule in conflict["rules"]] == ["owned", "unowned"]

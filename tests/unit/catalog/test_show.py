@@ -12,8 +12,6 @@ from tests.unit.project.project_files import write_policy
 
 _TEXTS = beside(__file__)
 
-_PARAMETERS = _TEXTS["parameters"]
-_MAKES = _TEXTS["makes"]
 _MUTATES = _TEXTS["mutates"]
 
 
@@ -23,7 +21,7 @@ def _only(root: Path) -> Entry:
 
 
 def test_a_policy_of_chartkits_format(tmp_path: Path) -> None:
-    folder = write_policy(tmp_path, "ours/mine", more=_PARAMETERS)
+    folder = write_policy(tmp_path, "ours/mine", more=_TEXTS["parameters"])
     (tmp_path / "parameters.yaml").write_text(
         "level: {type: string, default: latest, description: The level.}\n"
     )
@@ -106,7 +104,7 @@ def test_what_a_terminal_would_obey_is_not_printed(tmp_path: Path) -> None:
 
 
 def test_what_a_policy_needs(tmp_path: Path) -> None:
-    write_plain(tmp_path, "a/b", _MAKES)
+    write_plain(tmp_path, "a/b", _TEXTS["makes"])
     shown = details(_only(tmp_path), tmp_path)
     unknown = "a variable says which resource is called: '/api/v1/{{ what }}'"
     assert (

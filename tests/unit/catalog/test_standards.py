@@ -13,7 +13,6 @@ from tests.data import beside, from_table
 
 _TEXTS = beside(__file__)
 HEAD = _TEXTS["head"]
-_CONTROLS = _TEXTS["controls"]
 
 
 def _write(folder: Path, controls: str, head: str = HEAD) -> str:
@@ -23,7 +22,7 @@ def _write(folder: Path, controls: str, head: str = HEAD) -> str:
 
 
 def test_reads_a_standard(tmp_path: Path) -> None:
-    standard = read_standard(_write(tmp_path, _CONTROLS))
+    standard = read_standard(_write(tmp_path, _TEXTS["controls"]))
     assert (standard.name, standard.title, standard.version) == ("ours", "Our rules", "")
     assert [(each.id, each.covered, each.reason) for each in standard.controls] == [
         ("1.1", CoverageLevel.WHOLLY, ""),

@@ -222,11 +222,8 @@ def test_the_answers_of_any_pattern() -> None:
     ]
 
 
-LOOP = _TEXTS["loop"]
-
-
 def test_each_element_of_a_loop() -> None:
-    (one,) = decisions(ANY + LOOP)
+    (one,) = decisions(ANY + _TEXTS["loop"])
     decision = one.decision
     assert (one.status, decision.asked, decision.pointer) == (
         "fail",

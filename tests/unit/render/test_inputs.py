@@ -262,9 +262,6 @@ print(json.dumps({
 """
 
 
-_OTHER = _TEXTS["other"]
-
-
 @pytest.mark.slow
 def test_a_render_reads_nothing_of_the_project_but_its_inputs(tmp_path: Path) -> None:
     pod = OBJECT.replace("ConfigMap", "Pod") + "spec: {containers: [{name: c, image: a:1}]}\n"
@@ -279,7 +276,7 @@ def test_a_render_reads_nothing_of_the_project_but_its_inputs(tmp_path: Path) ->
         "charts/kyverno-policies/.chartkit/files.json": '{"files": {}}\n',
         "more.yaml": pod,
     }
-    files["chartkit.yaml"] += _OTHER
+    files["chartkit.yaml"] += _TEXTS["other"]
     for name, text in files.items():
         if not name.startswith("vendor"):
             (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)

@@ -422,11 +422,8 @@ def test_a_broken_file_is_told(tmp_path: Path) -> None:
         example_world(_example(tmp_path))
 
 
-_CEL = _TEXTS["cel"]
-
-
 def test_a_verdict_needs_no_fields(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (policy,) = compile_all([*resources(read_text(_CEL))]).policies
+    (policy,) = compile_all([*resources(read_text(_TEXTS["cel"]))]).policies
     text = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: b}\ndata: {a: bad}\n"
     (given,) = resources(read_text(text, str(tmp_path / "bad.yaml")))
     request = Request(given)

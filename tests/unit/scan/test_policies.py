@@ -188,13 +188,12 @@ def test_kinds_that_will_go_are_a_note_each_with_how_many_there_are(tmp_path: Pa
     assert load_policies([str(newer), "pss-baseline"], {}).deprecations == ()
 
 
-_REPLICAS = _TEXTS["replicas"]
 _ADVICE = "You are matching on replicas but not including the scale subresource in the policy."
 
 
 def test_advice_to_authors_is_there_once(tmp_path: Path) -> None:
     for name in ("a", "b", "c"):
-        (tmp_path / f"{name}.yaml").write_text(_REPLICAS.replace("NAME", name))
+        (tmp_path / f"{name}.yaml").write_text(_TEXTS["replicas"].replace("NAME", name))
     found = load_policies([str(tmp_path)], {})
     assert [each.message for each in found.remarks] == [f"a and 2 more: {_ADVICE}"]
     assert [each.message for each in found.warnings] == [f"{n}: {_ADVICE}" for n in "abc"]

@@ -206,20 +206,14 @@ def test_a_test_runs_twice_whatever_fails(tmp_path: Path, monkeypatch: pytest.Mo
     assert len(runs) == 2
 
 
-_LABELS = _TEXTS["labels"]
-
-
 @from_table("kind", "policies")
 def test_results_go_to_policies_about_their_kind(
     tmp_path: Path, kind: str, policies: list[str]
 ) -> None:
     results = f"  - {{policy: labels, rule: label, kind: {kind}, resources: [a], result: pass}}\n"
-    _project(tmp_path, _LABELS, _TEST.partition("  - {")[0] + results)
+    _project(tmp_path, _TEXTS["labels"], _TEST.partition("  - {")[0] + results)
     (test,) = migrated(tmp_path).tests
     assert [each["policy"] for each in yaml.safe_load(test.after)["results"]] == policies
-
-
-_GENERATE = _TEXTS["generate"]
 
 
 def test_a_generated_object_that_another_rule_made_is_named(tmp_path: Path) -> None:
@@ -228,7 +222,7 @@ def test_a_generated_object_that_another_rule_made_is_named(tmp_path: Path) -> N
     results = f"  - {{{result}, generatedResource: made.yaml}}\n"
     file = _project(
         tmp_path,
-        "".join(_GENERATE.format(name=each) for each in ("one", "two")),
+        "".join(_TEXTS["generate"].format(name=each) for each in ("one", "two")),
         _TEST.partition("  - {")[0] + results,
     )
     (file.parent / "made.yaml").write_text(made)

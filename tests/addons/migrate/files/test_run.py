@@ -189,12 +189,9 @@ def test_objects_of_a_recording_are_asked_about(
     assert set(asked) == {"Pod"}
 
 
-_EXCEPTION = _TEXTS["exception"]
-
-
 @pytest.mark.slow
 def test_exceptions_are_in_the_proof(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "p.yaml").write_text(_POLICY.replace("NAME", "p") + _EXCEPTION)
+    (tmp_path / "p.yaml").write_text(_POLICY.replace("NAME", "p") + _TEXTS["exception"])
     found = migrated(tmp_path, prove=True, proof_seconds=1)
     policy, exception = found.objects
     assert policy.proof is not None

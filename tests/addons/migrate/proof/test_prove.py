@@ -243,11 +243,8 @@ def test_objects_are_in_a_namespace_that_exists() -> None:
     assert proof.decided > 0
 
 
-_LIST = _TEXTS["list"]
-
-
 def test_what_a_list_of_clones_selects_is_there_to_be_cloned() -> None:
-    old = legacy(_LIST, "[Namespace]")
+    old = legacy(_TEXTS["list"], "[Namespace]")
     new = [Resource(body, old.location) for body in convert(old).documents]
     assert prove(old, new, options=_FEW).decided > 0
 
@@ -270,13 +267,10 @@ def test_an_object_that_is_generated_twice_is_one() -> None:
     assert proof.decided > 0
 
 
-_TWO_RULES = _TEXTS["two-rules"]
-
-
 @pytest.mark.slow
 @from_table("part", "other")
 def test_a_broken_conversion_is_found_with_a_request_that_is_stored(part: str, other: str) -> None:
-    old = policy(_TWO_RULES)
+    old = policy(_TEXTS["two-rules"])
     conversion = convert(old)
     (body,) = conversion.documents
     options = replace(proof_options(conversion, 30), most_requests=1500)

@@ -347,15 +347,12 @@ def test_a_name_leads_to_a_candidate_and_the_engine_decides(
     assert ("Means the same as chartkit/baseline/disallow-host-path." in profile) is same
 
 
-_HOST_PATH_IN_CEL = _TEXTS["host-path-in-cel"]
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(("forbidden", "same"), [("hostPath", True), ("nfs", False)])
 def test_a_policy_in_cel_is_compared_with_that_of_its_name(
     team: Team, forbidden: str, same: bool
 ) -> None:
-    team.write(legacy__p=_HOST_PATH_IN_CEL.replace("FORBIDDEN", forbidden))
+    team.write(legacy__p=_TEXTS["host-path-in-cel"].replace("FORBIDDEN", forbidden))
     _, body = team.adopt("legacy", "--kyverno", "1.19.1", "--kubernetes", "1.34")
     [message] = [each for _, each in team.rows(body, "note") if "disallow-host-path" in each]
     named = "chartkit/baseline/disallow-host-path"

@@ -224,7 +224,6 @@ def test_a_policy_reads_no_global_entries() -> None:
     assert result.message.endswith(f"context entry x: {_NO_GLOBALS}")
 
 
-_KEY = "{{ element }}"
 _QUOTED = (
     '{"name":"r","context":[{"name":"x","variable":{"value":"v","jmesPath":"@","default":1}},'
     '{"name":"c","apiCall":{"urlPath":"/api/v1/pods","method":"GET"}}],'
@@ -238,7 +237,7 @@ _QUOTED = (
 
 
 def test_a_refused_rule_is_quoted_with_fields_in_the_order_of_its_types() -> None:
-    condition = {"value": "a", "operator": "Equals", "key": _KEY}
+    condition = {"value": "a", "operator": "Equals", "key": "{{ element }}"}
     loop = {
         "deny": {"conditions": {"all": [condition]}},
         "preconditions": {"any": [condition]},

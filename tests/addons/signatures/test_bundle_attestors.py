@@ -35,6 +35,7 @@ from tests.addons.signatures.bundle_world import (
     push_image,
 )
 from tests.data import from_table
+from tests.errors import error_of
 from tests.signing.authority import key_pem
 from tests.signing.bundle import KIND, OLD_KIND, Maker
 from tests.signing.cosign import Signer, statement
@@ -78,9 +79,7 @@ def test_bundles_for_image_validating_policies(
     for wanted, number in ((by_identity, 1), (by_key, 2)):
         (envelope,) = verify_bundles(found, digest, wanted)
         assert json.loads(envelope.payload) == statement(digest, TYPE, {"n": number})
-    with pytest.raises(SignatureError) as raised:
-        verify_bundles(found, DIGEST, by_identity)
-    assert raised.value.message == (
+    assert error_of(SignatureError, verify_bundles, found, DIGEST, by_identity).message == (
         "no matching attestations: failed to verify signature: provided artifact digest does not "
         "match any digest in statement\n"
         "failed to verify log inclusion: transparency log certificate does not match"
@@ -146,9 +145,8 @@ def test_attestors_that_want_nothing_or_too_much(
         ),
     }
     for says, wanted in cases.items():
-        with pytest.raises(SignatureError) as raised:
-            verify_bundles(found, digest, wanted)
-        assert raised.value.message == f"no matching attestations: {says}"
+        error = error_of(SignatureError, verify_bundles, found, digest, wanted)
+        assert error.message == f"no matching attestations: {says}"
     clocks = read_authority(world.clock.chain_pem)
     with pytest.raises(LookupFailed, match="a tsaCertChain goes with no key"):
         verify_bundles(
@@ -217,7 +215,6 @@ def test_a_trusted_root_has_all_its_parts(world: World, without: Body, says: str
     given = TrustedRoots(replace(world.trust, **without))
     for attestor in (keyless, key, own, ignored):
         read_attestor(attestor, TrustedRoots(world.trust))
-        with pytest.raises(SignatureError) as raised:
-            read_attestor(attestor, given)
-        assert raised.value.message == f"failed to build cosign verification opts: {says}"
+        error = error_of(SignatureError, read_attestor, attestor, given)
+        assert error.message == f"failed to build cosign verification opts: {says}"
     read_attestor({**key, "ctlog": {"insecureIgnoreTlog": True}}, given)

@@ -21,6 +21,7 @@ from tests.addons.signatures.bundle_world import (
     check,
     known,
 )
+from tests.errors import error_of
 from tests.signing.bundle import KIND, OLD_KIND, text
 from tests.signing.cosign import IN_TOTO, statement
 
@@ -160,10 +161,9 @@ def test_bundles_that_are_none(keyless: Body, name: str) -> None:
     change, says = FORMATS[name]
     bundle = copy.deepcopy(keyless)
     change(bundle)
-    with pytest.raises(SignatureError) as raised:
-        read_bundle(json.dumps(bundle).encode())
-    assert says in raised.value.message
-    assert "\n" not in raised.value.message
+    error = error_of(SignatureError, read_bundle, json.dumps(bundle).encode())
+    assert says in error.message
+    assert "\n" not in error.message
 
 
 def test_an_entry_of_a_digest_must_verify_itself(world: World) -> None:
@@ -258,10 +258,9 @@ STATEMENTS: dict[str, tuple[Json, str]] = {
 @pytest.mark.parametrize("name", STATEMENTS)
 def test_statements_that_are_not_about_the_image(world: World, name: str) -> None:
     body, says = STATEMENTS[name]
-    with pytest.raises(SignatureError) as raised:
-        _check(world, json.dumps(body).encode())
-    assert raised.value.message.startswith("failed to verify signature: ")
-    assert says in raised.value.message
+    error = error_of(SignatureError, _check, world, json.dumps(body).encode())
+    assert error.message.startswith("failed to verify signature: ")
+    assert says in error.message
 
 
 def _check(world: World, payload: bytes, payload_type: str = IN_TOTO) -> Json:
@@ -305,9 +304,7 @@ def test_payloads_that_are_no_statements(world: World) -> None:
         "out of range": (body[:-3] + b'{"a": 1e999}}', IN_TOTO),
     }
     for says, (payload, payload_type) in cases.items():
-        with pytest.raises(SignatureError) as raised:
-            _check(world, payload, payload_type)
-        assert says in raised.value.message
+        assert says in error_of(SignatureError, _check, world, payload, payload_type).message
 
 
 @pytest.mark.parametrize("signatures", [0, 2])

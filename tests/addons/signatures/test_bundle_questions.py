@@ -26,6 +26,7 @@ from tests.addons.signatures.bundle_world import (
     World,
     push_image,
 )
+from tests.errors import error_of
 from tests.signing.authority import key_pem, new_key, rsa_key
 from tests.signing.bundle import KIND, Maker
 from tests.signing.cosign import Signer, statement
@@ -194,10 +195,9 @@ def test_bundles_that_do_not_count(
     tag = name.replace(" ", "-")
     push_image(registry, tag, *make(world))
     question = _question(registry, world, tag)
-    with pytest.raises(SignatureError) as raised:
-        verify_cluster_policy(artifacts, question, _nobody)
+    error = error_of(SignatureError, verify_cluster_policy, artifacts, question, _nobody)
     start = "" if says == NONE_MATCHES else f"failed to fetch bundles: {question.image}: "
-    assert raised.value.message.startswith(start + says)
+    assert error.message.startswith(start + says)
 
 
 def test_referrers_that_are_not_what_they_seem(
@@ -214,10 +214,9 @@ def test_referrers_that_are_not_what_they_seem(
         digest = push_image(registry, name)
         registry.add_artifact("app", digest, KIND, layers)
         question = _question(registry, world, name)
-        with pytest.raises(SignatureError) as raised:
-            verify_cluster_policy(artifacts, question, _nobody)
+        error = error_of(SignatureError, verify_cluster_policy, artifacts, question, _nobody)
         start = f"failed to fetch bundles: {question.image}: "
-        assert raised.value.message.startswith(start + says)
+        assert error.message.startswith(start + says)
     digest = push_image(registry, "others", _good(world))
     registry.add_artifact("app", digest, "text/plain", [registry.add_blob("app", b"something")])
     question = _question(registry, world, "others")
@@ -238,9 +237,7 @@ def test_images_that_are_not_to_be_had(
     registry: Registry, world: World, artifacts: Artifacts
 ) -> None:
     missing = _question(registry, world, "missing")
-    with pytest.raises(SignatureError) as asked:
-        verify_cluster_policy(artifacts, missing, _nobody)
-    assert asked.value.message == (
+    assert error_of(SignatureError, verify_cluster_policy, artifacts, missing, _nobody).message == (
         f"failed to fetch bundles: {missing.image}: HEAD http://{registry.host}/v2/app/manifests/"
         "missing: unexpected status code 404 Not Found (HEAD responses have no body, use GET for "
         "details)"
@@ -251,7 +248,6 @@ def test_images_that_are_not_to_be_had(
         "failed to parse image reference: UPPER/x:y: could not parse reference: UPPER/x:y"
     )
     away = replace(missing, image="127.0.0.1:1/app:1")
-    with pytest.raises(RegistryError) as unreached:
-        verify_cluster_policy(artifacts, away, _nobody)
-    assert unreached.value.unanswered
-    assert unreached.value.message.startswith(f"failed to fetch bundles: {away.image}: ")
+    error = error_of(RegistryError, verify_cluster_policy, artifacts, away, _nobody)
+    assert error.unanswered
+    assert error.message.startswith(f"failed to fetch bundles: {away.image}: ")

@@ -28,6 +28,7 @@ from tests.addons.signatures.bundle_world import (
     known,
 )
 from tests.data import from_table
+from tests.errors import error_of
 from tests.signing.authority import (
     ISSUER_V2,
     NOW,
@@ -167,9 +168,7 @@ def test_who_is_not_meant(world: World, keyless: Body) -> None:
         ),
     }
     for says, (bundle, checks) in cases.items():
-        with pytest.raises(SignatureError) as raised:
-            check(bundle, checks)
-        assert raised.value.message == says
+        assert error_of(SignatureError, check, bundle, checks).message == says
 
 
 @from_table("identity", "says")
@@ -178,9 +177,7 @@ def test_bundles_identities(world: World, keyless: Body, identity: list[str], sa
     if not says:
         assert check(keyless, checks) == STATEMENT
         return
-    with pytest.raises(SignatureError) as raised:
-        check(keyless, checks)
-    assert raised.value.message == (
+    assert error_of(SignatureError, check, keyless, checks).message == (
         "failed to verify certificate identity: no matching CertificateIdentity found, last error: "
         + says
     )
@@ -195,9 +192,7 @@ def test_identities_that_are_none() -> None:
         ),
     }
     for says, identity in cases.items():
-        with pytest.raises(SignatureError) as raised:
-            check_identity(identity)
-        assert raised.value.message == says
+        assert error_of(SignatureError, check_identity, identity).message == says
 
 
 def test_what_certificates_say(world: World) -> None:
@@ -207,9 +202,8 @@ def test_what_certificates_say(world: World) -> None:
         leaf = world.authority.leaf(**given)  # type: ignore[arg-type]
         bundle = Maker(Signer.of(leaf)).attest(DIGEST, TYPE, {})
         nobody = Identity("nobody", "", "nobody", "")
-        with pytest.raises(SignatureError) as raised:
-            check(bundle, replace(checks, identity=nobody))
-        return raised.value.message.rpartition("got ")[2] or raised.value.message
+        error = error_of(SignatureError, check, bundle, replace(checks, identity=nobody))
+        return error.message.rpartition("got ")[2] or error.message
 
     uri = "https://github.com/team/app/.github/workflows/release.yml@refs/heads/main"
     assert who(uri=uri, email=WHO) == f'"{uri}"'
@@ -224,9 +218,7 @@ def test_what_certificates_say(world: World) -> None:
 def test_whose_certificates_count(world: World) -> None:
     def refused(maker: Maker, trust: Trust = world.trust, promised: bool = False) -> str:
         checks = replace(world.keyless_checks(), trust=trust, promised=promised)
-        with pytest.raises(SignatureError) as raised:
-            check(maker.attest(DIGEST, TYPE, {}), checks)
-        return raised.value.message
+        return error_of(SignatureError, check, maker.attest(DIGEST, TYPE, {}), checks).message
 
     def of(**given: object) -> Maker:
         leaf = world.authority.leaf(email=WHO, issuer=BY, **given)  # type: ignore[arg-type]

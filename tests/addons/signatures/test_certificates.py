@@ -24,6 +24,7 @@ from chartkit.addons.signatures.trust.certificates import (
     verify_chain,
 )
 from chartkit.engine.ports.signatures import SignatureError
+from tests.errors import error_of
 from tests.signing.authority import ISSUER, NOW, YEAR, PrivateKey, authority, der, new_key, pem, tlv
 
 _ROOT = authority()
@@ -56,9 +57,8 @@ def test_a_stranger_and_a_gap_are_refused() -> None:
         ([_ROOT.certificate], []),
         ([], [_LOWER.certificate, _BETWEEN.certificate]),
     ):
-        with pytest.raises(SignatureError) as raised:
-            _chain(_LEAF.certificate, roots, between)
-        assert raised.value.message == _UNKNOWN
+        error = error_of(SignatureError, _chain, _LEAF.certificate, roots, between)
+        assert error.message == _UNKNOWN
 
 
 def test_who_has_the_name_of_an_issuer_is_named() -> None:
@@ -125,9 +125,8 @@ def test_what_is_wrong_with_a_way_is_said(
 ) -> None:
     key, middle = _issue(_ROOT.certificate, _ROOT.key, *between)
     _, leaf = _issue(middle, key, *below, name="leaf")
-    with pytest.raises(SignatureError) as raised:
-        _chain(leaf, [_ROOT.certificate], [middle])
-    assert raised.value.message.startswith(wanted)
+    error = error_of(SignatureError, _chain, leaf, [_ROOT.certificate], [middle])
+    assert error.message.startswith(wanted)
 
 
 @pytest.mark.parametrize(
@@ -174,10 +173,9 @@ def test_ways_that_are_too_long_or_of_another_time() -> None:
     for start, side in ((-2 * YEAR, "after"), (YEAR, "before")):
         key, middle = _issue(_ROOT.certificate, _ROOT.key, _CA, start=start)
         _, leaf = _issue(middle, key, _MAIL, name="leaf")
-        with pytest.raises(SignatureError) as raised:
-            _chain(leaf, [_ROOT.certificate], [middle])
+        error = error_of(SignatureError, _chain, leaf, [_ROOT.certificate], [middle])
         limit = NOW - YEAR if side == "after" else NOW + YEAR
-        assert raised.value.message == (
+        assert error.message == (
             "x509: certificate has expired or is not yet valid: current time "
             f"{NOW:%Y-%m-%dT%H:%M:%SZ} is {side} {limit:%Y-%m-%dT%H:%M:%SZ}"
         )
@@ -219,10 +217,9 @@ def test_times_of_all_certificates_count() -> None:
             check_expiry(short.certificate, issuers, at)
     far = NOW + 6 * YEAR
     long = _ROOT.leaf(email="a@example.com", start=NOW - 10 * YEAR, lasts=20 * YEAR)
-    with pytest.raises(SignatureError) as raised:
-        check_expiry(long.certificate, issuers, far)
+    error = error_of(SignatureError, check_expiry, long.certificate, issuers, far)
     last = _ROOT.certificate.not_valid_after_utc
-    assert raised.value.message == (
+    assert error.message == (
         f"issuing CA certificate expired before observed time: {last:%Y-%m-%dT%H:%M:%SZ} is "
         f"before {far:%Y-%m-%dT%H:%M:%SZ}"
     )
@@ -275,9 +272,7 @@ def test_certificates_are_read() -> None:
         ("text", "error during PEM decoding"),
         (f"{pem(*both)}text", "error during PEM decoding"),
     ):
-        with pytest.raises(SignatureError) as raised:
-            read_certificates(text)
-        assert raised.value.message == message
+        assert error_of(SignatureError, read_certificates, text).message == message
     for text in ("", nothing, "text"):
         with pytest.raises(SignatureError, match="error creating root cert pool"):
             read_pool(text)

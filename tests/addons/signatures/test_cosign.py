@@ -14,6 +14,7 @@ from chartkit.errors import LookupFailed
 from chartkit.model import Body
 from tests.addons.signatures.cosign_bench import KIND, Bench, Shape, said, with_time
 from tests.data import from_table
+from tests.errors import error_of
 from tests.signing.authority import PrivateKey, key_pem, new_key, rsa_key
 from tests.signing.cosign import BUNDLE, CERTIFICATE, SIGNATURE, Layer, Signer, push, push_referrer
 from tests.signing.rekor import Log
@@ -229,10 +230,9 @@ def test_images_without_signatures(bench: Bench) -> None:
 
 def test_the_log_is_not_asked(bench: Bench) -> None:
     image = bench.signed(Signer(bench.key).signature)
-    with pytest.raises(LookupFailed) as raised:
-        bench.source.signature(bench.by_key(image))
-    assert not isinstance(raised.value, SignatureError)
-    assert raised.value.message == (
+    error = error_of(LookupFailed, bench.source.signature, bench.by_key(image))
+    assert not isinstance(error, SignatureError)
+    assert error.message == (
         "no matching signatures: the signature has no entry of the transparency log with it, and "
         "the log itself is not asked"
     )
@@ -302,9 +302,8 @@ def test_many_certificates_with_a_signature(bench: Bench) -> None:
 
 
 def test_a_registry_that_nobody_reaches_is_no_verdict(bench: Bench) -> None:
-    with pytest.raises(LookupFailed) as raised:
-        bench.source.signature(bench.by_key("127.0.0.1:1/team/app:1"))
-    assert not isinstance(raised.value, SignatureError)
+    error = error_of(LookupFailed, bench.source.signature, bench.by_key("127.0.0.1:1/team/app:1"))
+    assert not isinstance(error, SignatureError)
 
 
 def test_indexes_are_signed_as_a_whole(bench: Bench) -> None:
@@ -378,9 +377,7 @@ def test_signatures_in_an_index(
     if found:
         ask(asked)
     else:
-        with pytest.raises(SignatureError) as raised:
-            ask(asked)
-        assert raised.value.message == wanted
+        assert error_of(SignatureError, ask, asked).message == wanted
 
 
 @from_table("more", "wanted")

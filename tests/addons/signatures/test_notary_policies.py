@@ -15,6 +15,7 @@ from chartkit.errors import LookupFailed
 from chartkit.model import Body
 from tests.addons.signatures.test_notary_attestations import CASES as ATTESTED
 from tests.addons.signatures.test_notary_attestations import SBOM, artifact
+from tests.errors import error_of
 from tests.signing import notary as kit
 from tests.signing.authority import NOW, YEAR, pem
 from tests.signing.notary_bench import (
@@ -220,9 +221,8 @@ def test_attestations_count_as_with_kyverno(name: str, registry: Registry) -> No
     if name not in NOT_COUNTED:
         assert notary.attested(asked(), image, wanted, attestor()) == PAYLOADS.get(name)
         return
-    with pytest.raises(SignatureError) as caught:
-        notary.attested(asked(), image, wanted, attestor())
-    assert plain(caught.value.message, image.partition("@")[0]) == NOT_COUNTED[name]
+    error = error_of(SignatureError, notary.attested, asked(), image, wanted, attestor())
+    assert plain(error.message, image.partition("@")[0]) == NOT_COUNTED[name]
 
 
 def test_payload_is_that_of_the_first_artifact_whoever_made_it(registry: Registry) -> None:
@@ -286,9 +286,8 @@ def test_a_registry_that_is_gone_is_no_verdict() -> None:
         image = prepared(registry, "gone", by(kit.signer))
         artifacts = asked()
         artifacts.resolve(image)
-    with pytest.raises(LookupFailed) as caught:
-        notary.signed(artifacts, image, attestor())
-    assert not isinstance(caught.value, SignatureError)
+    error = error_of(LookupFailed, notary.signed, artifacts, image, attestor())
+    assert not isinstance(error, SignatureError)
 
 
 def test_what_kyverno_counts_is_known_of_every_case() -> None:

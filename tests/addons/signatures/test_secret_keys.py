@@ -22,6 +22,7 @@ from chartkit.network.cluster.cleaning import (
 from tests.addons.signatures.cosign_bench import Bench
 from tests.conformance.image_registry import run_command
 from tests.data import from_table
+from tests.errors import error_of
 from tests.objects import api_object
 from tests.signing.authority import key_pem, new_key
 from tests.signing.bundle import Maker, push_bundle
@@ -44,16 +45,13 @@ def secret(pem: str | None, name: str = "signer", **fields: Any) -> Body:
 
 @from_table("reference", "says")
 def test_references_that_lead_to_no_secret(reference: str, says: str) -> None:
-    with pytest.raises(SignatureError) as raised:
-        key_text(reference, NO_SECRETS)
-    assert raised.value.message == says
+    assert error_of(SignatureError, key_text, reference, NO_SECRETS).message == says
 
 
 def test_of_a_secret_that_was_not_given_nothing_is_known() -> None:
-    with pytest.raises(UnknownKeyError) as raised:
-        key_text(REFERENCE, ScannedSecrets([secret("x", "another")]))
-    assert raised.value.message == "the Secret kyverno/signer is not among the scanned objects"
-    assert raised.value.hint is not None
+    error = error_of(UnknownKeyError, key_text, REFERENCE, ScannedSecrets([secret("x", "another")]))
+    assert error.message == "the Secret kyverno/signer is not among the scanned objects"
+    assert error.hint is not None
 
 
 @from_table("body", "held")
@@ -63,9 +61,8 @@ def test_what_a_secret_publishes(body: Body, held: bytes | None) -> None:
 
 def test_data_that_no_cluster_takes() -> None:
     broken = secret(None, data={"cosign.pub": "?"})
-    with pytest.raises(UnknownKeyError) as raised:
-        key_text(REFERENCE, ScannedSecrets([broken]))
-    assert raised.value.message == "the Secret kyverno/signer: cosign.pub in data is not base64"
+    error = error_of(UnknownKeyError, key_text, REFERENCE, ScannedSecrets([broken]))
+    assert error.message == "the Secret kyverno/signer: cosign.pub in data is not base64"
 
 
 @pytest.fixture
@@ -128,9 +125,7 @@ def test_an_image_validating_policy_names_a_secret_as_kms(bench: Bench, signed: 
     ):
         source = bench.source
         source.learn(ScannedSecrets([body]))
-        with pytest.raises(LookupFailed) as raised:
-            source.signed(signed, ask, NOBODY_ELSE)
-        assert raised.value.message == says
+        assert error_of(LookupFailed, source.signed, signed, ask, NOBODY_ELSE).message == says
     cosign["key"] = {"kms": REFERENCE, "hashAlgorithm": "md5"}
     source.learn(ScannedSecrets([secret(key_pem(bench.key))]))
     with pytest.raises(SignatureError, match="invalid hash function specified"):

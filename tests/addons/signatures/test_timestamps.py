@@ -14,6 +14,7 @@ from chartkit.addons.signatures.trust.timestamps import (
     with_ordered_certificates,
 )
 from chartkit.engine.ports import SignatureError
+from tests.errors import error_of
 from tests.signing.authority import NOW, YEAR, authority, der, key_pem, new_key
 from tests.signing.authority import pem as pem_of
 from tests.signing.tsa import (
@@ -172,9 +173,8 @@ def test_who_may_not_stamp(name: str) -> None:
     server = make()
     leaf, *between, root = server.certificates
     trusted = TimestampAuthority((root,), tuple(between), leaf)
-    with pytest.raises(SignatureError) as raised:
-        verify_timestamp(server.stamp(MESSAGE), MESSAGE, trusted)
-    assert raised.value.message.startswith(says)
+    error = error_of(SignatureError, verify_timestamp, server.stamp(MESSAGE), MESSAGE, trusted)
+    assert error.message.startswith(says)
 
 
 def test_whose_time_stamp_does_not_count(
@@ -235,9 +235,7 @@ def test_chains_that_are_none(clock: TimestampServer) -> None:
         "error splitting tsa certificates: x509: malformed certificate": key_pem(new_key()),
     }
     for says, chain in cases.items():
-        with pytest.raises(SignatureError) as raised:
-            read_authority(chain)
-        assert raised.value.message == says
+        assert error_of(SignatureError, read_authority, chain).message == says
 
 
 def test_a_chain_without_the_clock_s_own_certificate() -> None:

@@ -21,6 +21,7 @@ from chartkit.addons.signatures.trust.trusted_root import (
 )
 from chartkit.engine.ports.signatures import SignatureError
 from chartkit.model import Body
+from tests.errors import error_of
 from tests.signing.authority import NOW, CertificateLog, authority, key_pem, log_id, new_key, sign
 from tests.signing.cosign import Signer
 from tests.signing.rekor import Log as Rekor
@@ -93,9 +94,7 @@ def _record(**changes: Any) -> Body:
     ],
 )
 def test_entries_that_are_none(body: Body, wanted: str) -> None:
-    with pytest.raises(SignatureError) as raised:
-        read_entry(_text(body))
-    assert raised.value.message.startswith(wanted)
+    assert error_of(SignatureError, read_entry, _text(body)).message.startswith(wanted)
 
 
 def test_entries_are_base64_and_json() -> None:

@@ -40,6 +40,7 @@ from chartkit.network.registry.images import Registries
 from chartkit.network.registry.settings import Settings
 from tests.addons.signatures.cosign_bench import IDENTITY, ISSUER, Bench
 from tests.conformance.image_registry import run_command
+from tests.errors import error_of
 from tests.signing.authority import (
     NOW,
     YEAR,
@@ -161,9 +162,7 @@ _MALFORMED = "failed to proto-json unmarshal trusted root: "
     ],
 )
 def test_what_is_no_trusted_root_is_refused(text: str, message: str) -> None:
-    with pytest.raises(SignatureError) as raised:
-        read_trusted_root(text)
-    assert raised.value.message == message
+    assert error_of(SignatureError, read_trusted_root, text).message == message
 
 
 _BLOCK = "-----BEGIN A-----\nAAAA\n-----END A-----\n"
@@ -286,9 +285,7 @@ def _public(key: Any) -> str:
     ],
 )
 def test_what_is_no_key_is_refused(text: str, message: str) -> None:
-    with pytest.raises(SignatureError) as raised:
-        read_public_key(text)
-    assert raised.value.message == message
+    assert error_of(SignatureError, read_public_key, text).message == message
 
 
 def test_logs_are_named_after_their_keys() -> None:
@@ -365,11 +362,10 @@ def test_trusted_roots_of_the_user(bench: Bench, tmp_path: Path) -> None:
         path.unlink(missing_ok=True)
         if content is not None:
             path.write_bytes(content)
-        with pytest.raises(InputError) as raised:
-            Signatures(Registries(Settings()), path)
-        assert raised.value.message == message
-        assert raised.value.location is not None
-        assert raised.value.location.file == str(path)
+        error = error_of(InputError, Signatures, Registries(Settings()), path)
+        assert error.message == message
+        assert error.location is not None
+        assert error.location.file == str(path)
 
 
 def test_the_command_verifies_with_a_trusted_root(bench: Bench, tmp_path: Path) -> None:
@@ -411,9 +407,7 @@ def test_the_command_verifies_with_a_trusted_root(bench: Bench, tmp_path: Path) 
     status, message = _results(*words, "--registry")
     assert status == "fail"
     assert "no matching signatures: error verifying bundle: verifying bundle: rekor log" in message
-    with pytest.raises(SystemExit) as ended:
-        main([*words, *own])
-    assert ended.value.code == 2
+    assert error_of(SystemExit, main, [*words, *own]).code == 2
 
 
 def _results(*words: str) -> tuple[str, str]:

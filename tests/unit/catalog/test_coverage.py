@@ -9,6 +9,7 @@ from chartkit.catalog.standards import CoverageLevel, read_standard
 from chartkit.errors import InputError
 from tests.command_reports import in_format
 from tests.data import beside
+from tests.errors import error_of
 from tests.unit.catalog.test_standards import HEAD
 from tests.unit.project.project_files import write_policy, write_profile, write_project
 
@@ -138,9 +139,7 @@ def test_without_a_project_the_library_is_shown() -> None:
 def test_policies_that_no_library_has_are_told_with_their_place(tmp_path: Path) -> None:
     file = tmp_path / "standard.yaml"
     file.write_text(_STANDARD.replace("ours/one", "baseline/disallow-host-pth"))
-    with pytest.raises(InputError) as caught:
-        coverage(read_standard(str(file)))
-    assert str(caught.value) == (
+    assert str(error_of(InputError, coverage, read_standard(str(file)))) == (
         f"{file}:11:55: there is no policy 'baseline/disallow-host-pth' "
         "(did you mean 'baseline/disallow-host-path'?)"
     )

@@ -13,6 +13,7 @@ from chartkit.catalog.pages import INDEX, MARK, differences, documented, pages, 
 from chartkit.errors import InputError
 from chartkit.safe_text import markdown_rows
 from tests.data import beside, from_table
+from tests.errors import error_of
 from tests.unit.catalog.library_files import write_lock, write_plain
 from tests.unit.project.project_files import write_policy
 
@@ -175,11 +176,8 @@ def test_libraries_of_a_project_stand_side_by_side(tmp_path: Path, library: Path
 
 
 def test_names_that_mean_nothing(tmp_path: Path, library: Path) -> None:
-    with pytest.raises(InputError) as caught:
-        documented(["chartkti"], tmp_path)
-    assert str(caught.value) == (
-        "there is no library and no folder 'chartkti' (did you mean 'chartkit'?)"
-    )
+    error = error_of(InputError, documented, ["chartkti"], tmp_path)
+    assert str(error) == ("there is no library and no folder 'chartkti' (did you mean 'chartkit'?)")
     with pytest.raises(InputError, match="holds no policy"):
         documented([str(_ROOT / "docs" / "images")], tmp_path)
     write_policy(tmp_path / "other" / "policies", "a")
@@ -217,9 +215,8 @@ def test_a_folder_of_pages_is_written_and_compared(tmp_path: Path) -> None:
 def test_what_people_wrote_is_not_removed(tmp_path: Path) -> None:
     (tmp_path / "sub").mkdir()
     (tmp_path / "sub" / "notes.md").write_text("mine\n")
-    with pytest.raises(InputError) as caught:
-        publish({INDEX: f"{MARK}one\n"}, tmp_path)
-    assert str(caught.value).startswith(f"{tmp_path}/sub/notes.md: was not written by")
+    error = error_of(InputError, publish, {INDEX: f"{MARK}one\n"}, tmp_path)
+    assert str(error).startswith(f"{tmp_path}/sub/notes.md: was not written by")
     assert [each.name for each in tmp_path.iterdir()] == ["sub"]
 
 

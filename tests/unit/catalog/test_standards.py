@@ -10,6 +10,7 @@ from chartkit.catalog.standards import CoverageLevel, built_in_standards, read_s
 from chartkit.errors import InputError
 from chartkit.library.policies import Library, read_library
 from tests.data import beside, from_table
+from tests.errors import error_of
 
 _TEXTS = beside(__file__)
 HEAD = _TEXTS["head"]
@@ -46,10 +47,9 @@ def test_reads_a_standard(tmp_path: Path) -> None:
 @from_table("control", "message")
 def test_what_is_wrong_is_told_with_its_place(tmp_path: Path, control: str, message: str) -> None:
     file = _write(tmp_path, f"    - title: S\n      controls:\n        - {control}\n")
-    with pytest.raises(InputError) as caught:
-        read_standard(file)
-    assert message in str(caught.value)
-    assert str(caught.value).startswith(f"{file}:")
+    error = error_of(InputError, read_standard, file)
+    assert message in str(error)
+    assert str(error).startswith(f"{file}:")
 
 
 def test_files_that_are_no_standard(tmp_path: Path) -> None:
@@ -58,10 +58,9 @@ def test_files_that_are_no_standard(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="there is no standard 'ciss'") as caught:
         read_standard("ciss")
     assert caught.value.hint == "did you mean 'cis'?"
-    with pytest.raises(InputError) as caught:
-        read_standard("zzzz")
-    assert caught.value.hint is not None
-    assert caught.value.hint.startswith("built in are cis, eks, nsa, pss;")
+    error = error_of(InputError, read_standard, "zzzz")
+    assert error.hint is not None
+    assert error.hint.startswith("built in are cis, eks, nsa, pss;")
     with pytest.raises(InputError, match="is one YAML document"):
         read_standard(_write(tmp_path, "---\n", head=""))
 

@@ -10,6 +10,7 @@ import pytest
 from chartkit.cli import main, terminal
 from chartkit.model import Body
 from tests.data import beside
+from tests.errors import error_of
 
 _TEXTS = beside(__file__)
 
@@ -73,9 +74,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_no_output_holds_a_control_character_or_a_forged_line(
     arguments: tuple[str, ...], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with pytest.raises(SystemExit) as ended:
-        main(arguments)
-    assert ended.value.code != 3
+    assert error_of(SystemExit, main, arguments).code != 3
     out, err = capsys.readouterr()
     for line in (out + err).split("\n"):
         assert line.replace("\t", "").isprintable()
@@ -104,9 +103,7 @@ def test_a_secret_is_previewed_without_its_values(
 def test_an_argument_that_is_no_text(
     arguments: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with pytest.raises(SystemExit) as ended:
-        main(arguments)
-    assert ended.value.code == 2
+    assert error_of(SystemExit, main, arguments).code == 2
     assert "is not UTF-8 text" in capsys.readouterr().err
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from chartkit.cli.main import main
+from tests.errors import error_of
 
 _POLICY = """\
 apiVersion: kyverno.io/v1
@@ -56,9 +57,7 @@ def odd(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.Monk
 
 
 def _code(*arguments: str) -> int:
-    with pytest.raises(SystemExit) as ended:
-        main(list(arguments))
-    return int(ended.value.code or 0)
+    return int(error_of(SystemExit, main, list(arguments)).code or 0)
 
 
 @pytest.mark.parametrize("command", _COMMANDS, ids=" ".join)

@@ -11,14 +11,13 @@ from chartkit.cli.main import main
 from chartkit.errors import extra
 from tests.addons.serve.admission.bodies import LABELS, TEAM
 from tests.data import from_table
+from tests.errors import error_of
 
 _PRINTED = ("-p", "team.yaml", "--print-webhooks")
 
 
 def _failed(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
-    with pytest.raises(SystemExit) as ended:
-        main(["serve", *arguments])
-    assert ended.value.code == 2
+    assert error_of(SystemExit, main, ["serve", *arguments]).code == 2
     text = capsys.readouterr().err
     assert text.count("\n") == 1, text
     return text
@@ -62,9 +61,7 @@ def test_certificates_are_used_again(tmp_path: Path, capsys: pytest.CaptureFixtu
     command = ["serve", "-p", "labels.yaml", "--tls-folder", "certificates", "--print-webhooks"]
 
     def printed(*more: str) -> str:
-        with pytest.raises(SystemExit) as ended:
-            main([*command, *more])
-        assert ended.value.code == 0
+        assert error_of(SystemExit, main, [*command, *more]).code == 0
         return capsys.readouterr().out
 
     first = printed()

@@ -14,6 +14,7 @@ from chartkit.documents.reader import read_file
 from chartkit.documents.streams import gunzipped
 from chartkit.errors import InputError
 from chartkit.model import Location
+from tests.errors import error_of
 
 TEXT = b"a: 1\nb:\n  c: 2\n"
 PLACE = Location("f")
@@ -54,9 +55,7 @@ def test_content_is_told_by_its_first_bytes(tmp_path: Path, content: bytes) -> N
     ],
 )
 def test_broken_content_is_an_error(content: bytes, message: str) -> None:
-    with pytest.raises(InputError) as caught:
-        decompressed(content, PLACE)
-    assert str(caught.value).startswith(message)
+    assert str(error_of(InputError, decompressed, content, PLACE)).startswith(message)
 
 
 @pytest.mark.parametrize("compress", [gzip.compress, _zstd])
@@ -96,6 +95,4 @@ def test_random_content_behind_the_first_bytes_never_ends_in_another_error() -> 
 
 def test_zstd_without_its_package_names_the_way_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "zstandard", None)
-    with pytest.raises(InputError) as caught:
-        decompressed(_zstd(TEXT), PLACE)
-    assert ".[zstd]" in (caught.value.hint or "")
+    assert ".[zstd]" in (error_of(InputError, decompressed, _zstd(TEXT), PLACE).hint or "")

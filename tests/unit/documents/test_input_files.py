@@ -14,6 +14,7 @@ from chartkit.errors import InputError
 from chartkit.model import Diagnostic
 from chartkit.scan.inputs.folders import walk
 from tests.cpu import ends_soon
+from tests.errors import error_of
 
 LONG = "a" * 300
 
@@ -28,9 +29,7 @@ def test_a_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", [LONG, f"{LONG}/b", "a\x00b", "x/y"])
 def test_a_path_that_leads_nowhere(name: str, tmp_path: Path) -> None:
     for read in (read_text, read_bytes):
-        with pytest.raises(InputError) as refused:
-            read(tmp_path / name)
-        assert refused.value.location is not None
+        assert error_of(InputError, read, tmp_path / name).location is not None
     assert not is_there(tmp_path / name)
     assert not is_folder(tmp_path / name)
 

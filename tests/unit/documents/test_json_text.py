@@ -12,6 +12,7 @@ from chartkit.documents.json_text import (
 )
 from chartkit.documents.reader import parse_yaml, read_text
 from chartkit.errors import InputError
+from tests.errors import error_of
 
 DIGITS = "1" * 310
 
@@ -78,15 +79,13 @@ def test_a_key_of_64_bits_without_a_sign_is_refused(text: str) -> None:
 def test_json_has_finite_numbers_alone(text: str) -> None:
     with pytest.raises(NumberError):
         parse_json(f'{{"a": [{text}]}}')
-    with pytest.raises(InputError) as refused:
-        read_text(f'{{"x": "{text}",\n  "a": [{text}]}}', "f.json")
-    assert str(refused.value.location) == "f.json:2:9"
+    error = error_of(InputError, read_text, f'{{"x": "{text}",\n  "a": [{text}]}}', "f.json")
+    assert str(error.location) == "f.json:2:9"
 
 
 def test_a_number_behind_what_yaml_does_not_take() -> None:
-    with pytest.raises(InputError) as refused:
-        read_text('{"a": "\\ud800",\n "b": NaN}', "f.json")
-    assert str(refused.value).startswith("f.json:1: 'NaN'")
+    error = error_of(InputError, read_text, '{"a": "\\ud800",\n "b": NaN}', "f.json")
+    assert str(error).startswith("f.json:1: 'NaN'")
 
 
 def test_json_of_more_digits_than_python_takes() -> None:

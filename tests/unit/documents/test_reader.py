@@ -10,6 +10,7 @@ from chartkit.documents.reader import Document, Source, parse_yaml, read_file, r
 from chartkit.documents.yaml_builder import MAX_ALIASED, MAX_DEPTH
 from chartkit.errors import InputError
 from tests.data import from_table
+from tests.errors import error_of
 
 
 @from_table("text", "value")
@@ -84,17 +85,15 @@ WRONG: list[tuple[str, str]] = [
 
 @pytest.mark.parametrize(("text", "message"), WRONG)
 def test_wrong_input_is_one_line_with_its_place(text: str, message: str) -> None:
-    with pytest.raises(InputError) as caught:
-        read_text(text, "f.yaml")
-    assert str(caught.value).startswith(message)
-    assert "\n" not in str(caught.value)
+    error = error_of(InputError, read_text, text, "f.yaml")
+    assert str(error).startswith(message)
+    assert "\n" not in str(error)
 
 
 @from_table("text", "hint")
 def test_hints_of_what_is_no_yaml(text: str, hint: str | None) -> None:
-    with pytest.raises(InputError) as caught:
-        read_text(text, "f.yaml")
-    assert caught.value.hint is None if hint is None else hint in (caught.value.hint or "")
+    error = error_of(InputError, read_text, text, "f.yaml")
+    assert error.hint is None if hint is None else hint in (error.hint or "")
 
 
 def test_alias_bomb_is_refused() -> None:
@@ -157,9 +156,7 @@ def test_lists_are_opened_and_keep_each_items_place() -> None:
     ],
 )
 def test_what_is_no_object_is_refused(text: str, message: str) -> None:
-    with pytest.raises(InputError) as caught:
-        resources(read_text(text, "f.yaml"))
-    assert message in str(caught.value)
+    assert message in str(error_of(InputError, resources, read_text(text, "f.yaml")))
 
 
 def test_document_reader_a_key_that_stands_twice() -> None:

@@ -25,6 +25,7 @@ from chartkit.go.strconv import (
 from chartkit.go.time_layout import RFC3339, TimeError, parse_time
 from chartkit.go.url import UrlError, parse_url
 from tests.data import from_table
+from tests.errors import error_of
 
 
 @pytest.mark.parametrize(
@@ -44,9 +45,7 @@ def test_go_texts_integers() -> None:
 
 @from_table("text", "message")
 def test_json_errors(text: str, message: str) -> None:
-    with pytest.raises(JsonError) as raised:
-        parse_json(text)
-    assert str(raised.value) == message
+    assert str(error_of(JsonError, parse_json, text)) == message
 
 
 def test_json_values() -> None:
@@ -89,10 +88,9 @@ def test_go_texts_hosts() -> None:
 
 @from_table("address", "problem")
 def test_address_problems(address: str, problem: str) -> None:
-    with pytest.raises(UrlError) as raised:
-        parse_url(f"http://[{address}]/")
+    error = error_of(UrlError, parse_url, f"http://[{address}]/")
     message = f'invalid host: ParseAddr("{address}"): {problem}'
-    assert str(raised.value) == f'parse "http://[{address}]/": {message}'
+    assert str(error) == f'parse "http://[{address}]/": {message}'
 
 
 @from_table("layout", "text", "shown")

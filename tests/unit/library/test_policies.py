@@ -12,6 +12,7 @@ from chartkit.library.policies import FolderPolicy, read_library, read_policy, u
 from chartkit.library.profiles import read_profile
 from chartkit.library.templating import placed, render_text, source_mistakes
 from tests.data import beside, from_table
+from tests.errors import error_of
 from tests.unit.project.project_files import write_policy
 
 _OWN = "parameters:\n  minimum: {type: integer, default: 2, description: How many.}\n"
@@ -121,9 +122,8 @@ def test_an_empty_library_is_refused(tmp_path: Path) -> None:
 )
 def test_broken_metadata_is_refused(tmp_path: Path, metadata: str, message: str) -> None:
     write_policy(tmp_path, "mine")
-    with pytest.raises(InputError) as caught:
-        _read(tmp_path / "mine", metadata=metadata)
-    assert any(part in str(caught.value) for part in message.split("|"))
+    error = error_of(InputError, _read, tmp_path / "mine", metadata=metadata)
+    assert any(part in str(error) for part in message.split("|"))
 
 
 @pytest.mark.parametrize(
@@ -142,12 +142,11 @@ def test_wrong_metadata_is_refused_with_its_place(
     write_policy(tmp_path, "mine")
     file = tmp_path / "mine" / "metadata.yaml"
     changed = file.read_text().replace(old, new, 1)
-    with pytest.raises(InputError) as caught:
-        _read(tmp_path / "mine", metadata=changed)
-    assert message in caught.value.message
-    assert caught.value.location is not None
-    assert caught.value.location.file == str(file)
-    assert caught.value.location.line > 0
+    error = error_of(InputError, _read, tmp_path / "mine", metadata=changed)
+    assert message in error.message
+    assert error.location is not None
+    assert error.location.file == str(file)
+    assert error.location.line > 0
 
 
 @pytest.mark.parametrize(
@@ -162,9 +161,7 @@ def test_wrong_metadata_is_refused_with_its_place(
 def test_wrong_parameters_are_refused(tmp_path: Path, more: str, message: str) -> None:
     write_policy(tmp_path, "mine", more=more)
     (tmp_path / "parameters.yaml").write_text(_SHARED)
-    with pytest.raises(InputError) as caught:
-        read_library([tmp_path])
-    assert message in caught.value.message
+    assert message in error_of(InputError, read_library, [tmp_path]).message
 
 
 def test_parameters_of_a_case_must_be_a_mapping(tmp_path: Path) -> None:

@@ -22,6 +22,7 @@ from chartkit.library.profiles import (
 from chartkit.project.settings import Action
 from chartkit.schemas import json_schema
 from tests.data import from_table
+from tests.errors import error_of
 from tests.unit.project.project_files import write_policy, write_profile, write_project
 
 _PARAMETERS = """\
@@ -103,12 +104,11 @@ def test_mistakes_have_a_place_and_a_hint(
     tmp_path: Path, library: Library, spec: str, message: str, line: int
 ) -> None:
     write_profile(tmp_path / "wrong.yaml", spec)
-    with pytest.raises(InputError) as raised:
-        _resolve(tmp_path, library, "wrong")
-    assert re.search(message, str(raised.value))
-    assert raised.value.location is not None
-    assert raised.value.location.file.endswith("wrong.yaml")
-    assert raised.value.location.line == line
+    error = error_of(InputError, _resolve, tmp_path, library, "wrong")
+    assert re.search(message, str(error))
+    assert error.location is not None
+    assert error.location.file.endswith("wrong.yaml")
+    assert error.location.line == line
 
 
 def test_two_documents_are_no_profile(tmp_path: Path) -> None:
@@ -201,23 +201,21 @@ def test_settings_of_the_project_are_for_the_environments_that_have_the_policy(
 def test_project_settings_for_unknown_policies_are_refused(
     tmp_path: Path, library: Library, policies: str, message: str
 ) -> None:
-    with pytest.raises(InputError) as raised:
-        _environments(tmp_path, library, policies)
-    assert message in str(raised.value)
-    assert raised.value.location is not None
-    assert raised.value.location.line == 2
+    error = error_of(InputError, _environments, tmp_path, library, policies)
+    assert message in str(error)
+    assert error.location is not None
+    assert error.location.line == 2
 
 
 @from_table("lines", "message", "line")
 def test_mistakes_of_an_environment(
     tmp_path: Path, library: Library, lines: str, message: str, line: int
 ) -> None:
-    with pytest.raises(InputError) as raised:
-        _environment(tmp_path, library, lines)
-    assert re.search(message, str(raised.value))
-    assert raised.value.location is not None
-    assert raised.value.location.file.endswith("chartkit.yaml")
-    assert raised.value.location.line == line
+    error = error_of(InputError, _environment, tmp_path, library, lines)
+    assert re.search(message, str(error))
+    assert error.location is not None
+    assert error.location.file.endswith("chartkit.yaml")
+    assert error.location.line == line
 
 
 @from_table("name", "extends")

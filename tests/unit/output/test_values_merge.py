@@ -4,6 +4,7 @@ from chartkit.documents.reader import parse_yaml
 from chartkit.errors import InputError
 from chartkit.output.values_merge import ConflictError, Prefer, merge_values
 from tests.data import beside, from_table
+from tests.errors import error_of
 
 BASE = beside(__file__)["base"]
 
@@ -91,9 +92,8 @@ def test_a_conflict_is_shown_with_its_place(
 def test_every_conflict_is_shown() -> None:
     edited = BASE.replace("replicas: 1", "replicas: 7").replace("ghcr.io", "mine.io")
     generated = BASE.replace("replicas: 1", "replicas: 2").replace("ghcr.io", "other.io")
-    with pytest.raises(ConflictError) as caught:
-        merge(edited, generated)
-    assert [each.location.line for each in caught.value.diagnostics if each.location] == [2, 5]
+    error = error_of(ConflictError, merge, edited, generated)
+    assert [each.location.line for each in error.diagnostics if each.location] == [2, 5]
 
 
 def test_a_key_removed_by_hand_and_changed_by_the_generator_is_a_conflict() -> None:
@@ -126,10 +126,9 @@ def test_an_emptied_file_is_a_conflict_only_where_something_changes() -> None:
 
 @pytest.mark.parametrize("text", ["a: [\n", "- 1\n", "--- {}\n--- {}\n"])
 def test_what_is_no_mapping_is_an_input_error(text: str) -> None:
-    with pytest.raises(InputError) as caught:
-        merge(text, BASE.replace("replicas: 1", "replicas: 2"))
-    assert caught.value.location is not None
-    assert caught.value.location.file == "values.yaml"
+    error = error_of(InputError, merge, text, BASE.replace("replicas: 1", "replicas: 2"))
+    assert error.location is not None
+    assert error.location.file == "values.yaml"
 
 
 @pytest.mark.parametrize("generated", [BASE, BASE.replace("replicas: 1", "replicas: 2")])
@@ -196,9 +195,8 @@ def test_what_was_added_to_a_mapping_stays_when_the_generator_drops_it() -> None
 def test_a_changed_key_in_a_mapping_that_the_generator_drops_is_the_conflict() -> None:
     edited = BASE.replace("ghcr.io", "mine.io").replace("  tag", "  more: 1\n  tag")
     generated = BASE.replace(BASE[BASE.index("image:") : BASE.index("ports")], "")
-    with pytest.raises(ConflictError) as caught:
-        merge(edited, generated)
-    (found,) = caught.value.diagnostics
+    error = error_of(ConflictError, merge, edited, generated)
+    (found,) = error.diagnostics
     assert '\'image.registry\' was changed by hand ("ghcr.io" → "mine.io")' in found.message
     assert "chartkit generates nothing now" in found.message
 

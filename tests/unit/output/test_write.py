@@ -11,6 +11,7 @@ from chartkit.charts.plan import ChartPlan
 from chartkit.errors import InputError
 from chartkit.output import write
 from chartkit.output.values_merge import ConflictError
+from tests.errors import error_of
 from tests.loopback import at_length
 
 PLAN = ChartPlan(
@@ -148,9 +149,7 @@ def test_a_broken_record_is_an_input_error(tmp_path: Path, text: str) -> None:
 def test_a_place_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "charts").write_text("a file\n")
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(InputError) as caught:
-        published(Path("charts/kyverno"))
-    assert str(caught.value.location) == "charts/kyverno"
+    assert str(error_of(InputError, published, Path("charts/kyverno")).location) == "charts/kyverno"
 
 
 _WRITER = """

@@ -11,6 +11,7 @@ from chartkit.project.project import Project, read_project
 from chartkit.project.settings import Action
 from chartkit.schemas import json_schema
 from tests.data import beside, from_table
+from tests.errors import error_of
 
 _TEXTS = beside(__file__)
 
@@ -23,9 +24,7 @@ def project(folder: Path, text: str) -> Project:
 
 
 def refusal(folder: Path, text: str) -> str:
-    with pytest.raises(InputError) as caught:
-        project(folder, text)
-    return str(caught.value).removeprefix(f"{folder}/")
+    return str(error_of(InputError, project, folder, text)).removeprefix(f"{folder}/")
 
 
 def test_project_defaults(tmp_path: Path) -> None:
@@ -110,9 +109,7 @@ def test_no_project_file(tmp_path: Path) -> None:
 
 def test_an_unknown_environment_is_named_with_the_known_ones(tmp_path: Path) -> None:
     found = project(tmp_path, f"environments:\n  prd: {ENVIRONMENT}")
-    with pytest.raises(InputError) as caught:
-        found.environment("prod")
-    assert caught.value.hint == "did you mean 'prd'?"
+    assert error_of(InputError, found.environment, "prod").hint == "did you mean 'prd'?"
 
 
 def test_the_schema_is_a_valid_schema() -> None:
@@ -197,11 +194,10 @@ environments:
 def test_mistakes_in_settings_of_the_project(
     tmp_path: Path, text: str, message: str, line: int
 ) -> None:
-    with pytest.raises(InputError) as raised:
-        project(tmp_path, f"{text}environments:\n  prd: {ENVIRONMENT}")
-    assert message in str(raised.value)
-    assert raised.value.location is not None
-    assert raised.value.location.line == line
+    error = error_of(InputError, project, tmp_path, f"{text}environments:\n  prd: {ENVIRONMENT}")
+    assert message in str(error)
+    assert error.location is not None
+    assert error.location.line == line
 
 
 def test_the_form_of_policies_stands_with_the_environment_or_the_project(tmp_path: Path) -> None:
@@ -288,13 +284,10 @@ def test_names_of_files(tmp_path: Path) -> None:
 def test_an_environment_of_clusters_stands_for_all_of_them(tmp_path: Path) -> None:
     found = inheritance_project(tmp_path)
     assert [each.name for each in found.environments_of("prd")] == ["prd/east", "prd/west"]
-    with pytest.raises(InputError) as raised:
-        found.environment("prd")
-    assert "'prd' has 2 clusters" in str(raised.value)
-    assert raised.value.hint == "name one of its clusters: prd/east, prd/west"
-    with pytest.raises(InputError) as raised:
-        found.environment("prd/eats")
-    assert raised.value.hint == "did you mean 'prd/east'?"
+    error = error_of(InputError, found.environment, "prd")
+    assert "'prd' has 2 clusters" in str(error)
+    assert error.hint == "name one of its clusters: prd/east, prd/west"
+    assert error_of(InputError, found.environment, "prd/eats").hint == "did you mean 'prd/east'?"
 
 
 def test_null_takes_away_what_is_inherited(tmp_path: Path) -> None:
@@ -323,17 +316,15 @@ def test_the_default_action_is_that_of_what_is_extended(tmp_path: Path) -> None:
 def test_mistakes_in_what_is_inherited(
     tmp_path: Path, text: str, expected: str, hint: str | None
 ) -> None:
-    with pytest.raises(InputError) as raised:
-        inheritance_project(tmp_path, f"environments:\n  {text}\n")
-    assert str(raised.value).removeprefix(f"{tmp_path}/chartkit.yaml:").startswith(expected)
-    assert hint is None or raised.value.hint == hint
+    error = error_of(InputError, inheritance_project, tmp_path, f"environments:\n  {text}\n")
+    assert str(error).removeprefix(f"{tmp_path}/chartkit.yaml:").startswith(expected)
+    assert hint is None or error.hint == hint
 
 
 def test_a_mistake_in_defaults_is_at_its_place(tmp_path: Path) -> None:
     text = 'defaults:\n  kyverno: "1.19"\n  kubernetes: abc\nenvironments: {dev: {}}\n'
-    with pytest.raises(InputError) as raised:
-        inheritance_project(tmp_path, text)
-    assert str(raised.value).startswith(f"{tmp_path}/chartkit.yaml:3:3: 'abc' is not a version")
+    error = error_of(InputError, inheritance_project, tmp_path, text)
+    assert str(error).startswith(f"{tmp_path}/chartkit.yaml:3:3: 'abc' is not a version")
 
 
 def test_defaults_and_clusters_have_the_keys_of_an_environment() -> None:

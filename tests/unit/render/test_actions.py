@@ -16,6 +16,7 @@ from chartkit.render.pipeline import RenderOptions, render_project
 from chartkit.scan.policies import compile_all
 from chartkit.scan.run import ScanContext, run_scan
 from tests.data import beside, from_table
+from tests.errors import error_of
 from tests.unit.render.test_pipeline import PROFILE
 
 _TEXTS = beside(__file__)
@@ -124,11 +125,8 @@ def test_a_cluster_policy_cannot_hold_two_actions_for_one_namespace(tmp_path: Pa
         if not refused:
             policies_chart.plan(project)
             continue
-        with pytest.raises(InputError) as raised:
-            policies_chart.plan(project)
-        assert "chartkit.yaml:9:9: 'pay-old' (Audit) is within 'pay-*' (Enforce)" in str(
-            raised.value
-        )
+        error = error_of(InputError, policies_chart.plan, project)
+        assert "chartkit.yaml:9:9: 'pay-old' (Audit) is within 'pay-*' (Enforce)" in str(error)
 
 
 def test_a_decided_namespace_is_not_named_again() -> None:

@@ -17,6 +17,7 @@ from chartkit.render import chart
 from chartkit.render.model import Outcome, RenderResult, Row
 from chartkit.render.pipeline import RenderOptions, render_project
 from tests.data import beside, from_table
+from tests.errors import error_of
 
 _TEXTS = beside(__file__)
 PROFILE = _TEXTS["profile"]
@@ -100,11 +101,10 @@ def test_a_pair_that_is_accepted_renders(tmp_path: Path, version: str, floor: st
 
 def test_the_engine_chart_is_for_some_kyvernos(tmp_path: Path) -> None:
     text = NEW.replace("1.19", "1.16").replace("1.34", "1.33").replace("    engine: false\n", "")
-    with pytest.raises(InputError) as caught:
-        run(project(tmp_path, text))
+    error = error_of(InputError, run, project(tmp_path, text))
     served = ", ".join(map(str, current().serves))
-    assert caught.value.message == f"the engine chart installs Kyverno {served}, not 1.16"
-    assert str(caught.value.location) == f"{tmp_path}/chartkit.yaml:4:5"
+    assert error.message == f"the engine chart installs Kyverno {served}, not 1.16"
+    assert str(error.location) == f"{tmp_path}/chartkit.yaml:4:5"
 
 
 @pytest.mark.parametrize(
@@ -252,9 +252,7 @@ def test_a_policy_that_cannot_be_read_is_named_at_its_line(
     (own / file).write_text(text.replace(right, wrong, 1))
     environment = f"{NEW}    policies: {{mine: {{enabled: true}}}}\n"
     root = project(tmp_path, environment, "library: [policies]\n")
-    with pytest.raises(ChartkitError) as caught:
-        run(root)
-    assert f"{own}/{said}" in str(caught.value)
+    assert f"{own}/{said}" in str(error_of(ChartkitError, run, root))
 
 
 @pytest.mark.slow
@@ -314,9 +312,8 @@ def test_a_library_that_holds_nothing_is_named_at_its_line(tmp_path: Path, there
     root = project(tmp_path, NEW, "library:\n  - policies\n")
     if there:
         (root / "policies").mkdir()
-    with pytest.raises(InputError) as caught:
-        run(root)
-    place = caught.value.location
+    error = error_of(InputError, run, root)
+    place = error.location
     assert place is not None
     assert (place.file, place.line, place.column) == (str(root / "chartkit.yaml"), 3, 5)
 

@@ -10,6 +10,7 @@ from chartkit.project.project import read_project
 from chartkit.render.model import RenderResult
 from chartkit.render.pipeline import RenderOptions, render_project
 from tests.data import beside
+from tests.errors import error_of
 from tests.unit.render.test_pipeline import PROFILE, rows
 
 _TEXTS = beside(__file__)
@@ -129,6 +130,4 @@ def test_the_engine_reads_exceptions_where_there_are_some(tmp_path: Path) -> Non
 def test_a_file_without_a_valid_exception_is_refused(
     tmp_path: Path, exception: str, message: str
 ) -> None:
-    with pytest.raises(InputError) as raised:
-        render(tmp_path, "ClusterPolicy", exception)
-    assert message in str(raised.value)
+    assert message in str(error_of(InputError, render, tmp_path, "ClusterPolicy", exception))

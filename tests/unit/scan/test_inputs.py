@@ -23,6 +23,7 @@ from chartkit.scan.user_inputs import read_exceptions
 from chartkit.scan.user_settings import read_user_inputs
 from chartkit.scan.verdicts import example_world, judge
 from tests.data import beside
+from tests.errors import error_of
 from tests.unit.engine.policies import obj, policy_resource, rule
 
 _TEXTS = beside(__file__)
@@ -104,9 +105,8 @@ def test_quoted_patterns_are_what_they_match(tmp_path: Path) -> None:
 def test_the_metadata_of_a_chart_is_no_manifest(tmp_path: Path) -> None:
     file = tmp_path / "Chart.yaml"
     file.write_text("apiVersion: v2\nname: shop\nversion: 0.1.0\n")
-    with pytest.raises(InputError) as raised:
-        _names([str(file)])
-    assert str(raised.value) == f"{file}:1: is a chart's metadata (scan its folder, {tmp_path})"
+    error = error_of(InputError, _names, [str(file)])
+    assert str(error) == f"{file}:1: is a chart's metadata (scan its folder, {tmp_path})"
     file.write_text(POD)
     assert _names([str(file)]) == ["web"]
 
@@ -238,9 +238,8 @@ def test_answers_that_are_no_objects_are_named(tmp_path: Path, kind: str) -> Non
 
 def test_a_table_of_kubectl_has_a_way_out() -> None:
     table = "NAMESPACE   NAME   READY\nshop        web    1/1\n"
-    with pytest.raises(InputError) as raised:
-        read_inputs(["-"], io.StringIO(table), print)
-    assert raised.value.hint == "that is a table of kubectl: take -o json or -o yaml"
+    error = error_of(InputError, read_inputs, ["-"], io.StringIO(table), print)
+    assert error.hint == "that is a table of kubectl: take -o json or -o yaml"
 
 
 def test_objects_without_effect_are_named(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ import pytest
 from chartkit.documents.yaml_dump import dump_yaml
 from chartkit.errors import InputError
 from chartkit.network.cluster.client import check_kubeconfigs, connect, is_sendable
+from tests.errors import error_of
 
 WRONG: list[Any] = [1, 1.5, True, ["hush"], {"hush": "hush"}, "hush\nhush\x00", "hush\x1b"]
 
@@ -25,10 +26,9 @@ def config(**user: Any) -> dict[str, Any]:
 
 def refused(text: str, folder: Path) -> str:
     (folder / "kube").write_text(text)
-    with pytest.raises(InputError) as found:
-        check_kubeconfigs([folder / "kube"])
-    assert "hush" not in str(found.value)
-    return str(found.value)
+    error = error_of(InputError, check_kubeconfigs, [folder / "kube"])
+    assert "hush" not in str(error)
+    return str(error)
 
 
 @pytest.mark.parametrize("value", WRONG)
@@ -79,9 +79,7 @@ def test_what_no_header_can_carry(
     pytest.importorskip("kubernetes")
     (tmp_path / "kube").write_text(dump_yaml(config(**{"username": "u", key: "hush→"})))
     monkeypatch.setenv("KUBECONFIG", str(tmp_path / "kube"))
-    with pytest.raises(InputError) as found:
-        connect(None)
-    assert "hush" not in str(found.value)
+    assert "hush" not in str(error_of(InputError, connect, None))
 
 
 def test_kubeconfig_headers() -> None:

@@ -12,6 +12,7 @@ from chartkit.model import Body
 from tests.addons.operate.rehearsal import estate
 from tests.api_server import Api
 from tests.data import beside
+from tests.errors import error_of
 from tests.objects import api_object
 from tests.unit.network.cluster.conftest import World
 
@@ -24,11 +25,10 @@ _LEGACY = {
 
 
 def _run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str]:
-    with pytest.raises(SystemExit) as ended:
-        main(["plan", *arguments])
+    error = error_of(SystemExit, main, ["plan", *arguments])
     captured = capsys.readouterr()
     assert captured.err == ""
-    return int(ended.value.code or 0), captured.out
+    return int(error.code or 0), captured.out
 
 
 def _facts(out: str, step: int = -1) -> list[Body]:
@@ -77,10 +77,9 @@ def test_a_policy_that_does_nothing_today_ends_nothing(
     }
     odd = {"apiVersion": "kyverno.io/v1", "kind": "ClusterPolicy", "metadata": {"name": "odd"}}
     (repository / "odd.yaml").write_text(dump_yaml({**odd, "spec": {"rules": [rule]}}))
-    with pytest.raises(SystemExit) as ended:
-        main(["plan", *_FROM, "--rehearse", "gitops"])
+    error = error_of(SystemExit, main, ["plan", *_FROM, "--rehearse", "gitops"])
     captured = capsys.readouterr()
-    assert ended.value.code == 2
+    assert error.code == 2
     assert "gitops/odd.yaml:" in captured.err
     (row,) = [
         line for line in captured.out.splitlines() if line.split()[:1] == ["ClusterPolicy/odd"]
@@ -267,9 +266,7 @@ def _of(body: Body, step: int) -> list[Body]:
 
 
 def test_options_of_a_rehearsal_need_one(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as ended:
-        main(["plan", *_FROM, "--fail-on", "high"])
-    assert ended.value.code == 2
+    assert error_of(SystemExit, main, ["plan", *_FROM, "--fail-on", "high"]).code == 2
     assert "add --rehearse PATH or --cluster" in capsys.readouterr().err
 
 

@@ -24,6 +24,7 @@ from tests.addons.serve.admission.bodies import AUDITED, CEL, POD, TEAM, changed
 from tests.addons.serve.admission.patching import patched
 from tests.addons.serve.admission.test_judge import judged
 from tests.data import from_table
+from tests.errors import error_of
 
 
 def test_a_review_is_read() -> None:
@@ -89,9 +90,7 @@ def _with(**fields: Any) -> bytes:
     ],
 )
 def test_other_content_is_refused(content: bytes, said: str) -> None:
-    with pytest.raises(ReviewError) as error:
-        parse_review(content)
-    assert said in str(error.value)
+    assert said in str(error_of(ReviewError, parse_review, content))
 
 
 def test_an_answer_has_what_an_api_server_reads() -> None:

@@ -19,6 +19,7 @@ from chartkit.project.environment import Environment
 from chartkit.project.project import parse_project, read_project
 from chartkit.render.pipeline import RenderOptions, render_project
 from tests.data import from_table
+from tests.errors import error_of
 from tests.shared import shared
 from tests.unit.charts.upstream.vendored_files import chart
 from tests.unit.render.test_pipeline import PROFILE, rows
@@ -208,9 +209,7 @@ def test_a_file_that_holds_no_values_is_refused(
     folder = project(tmp_path, "{}\n", text or "")
     if text is None:
         (folder / "two.yaml").unlink()
-    with pytest.raises(InputError) as raised:
-        own_values(read_project(folder).environment("prd"))
-    assert message in str(raised.value)
+    assert message in str(error_of(InputError, own_values, read_project(folder).environment("prd")))
 
 
 def environment(said: str) -> Environment:
@@ -291,8 +290,7 @@ def test_the_ui_has_a_node_port(version: str) -> None:
 
 @from_table("text", "message")
 def test_policy_reporter_refusals(text: str, message: str) -> None:
-    with pytest.raises(InputError) as caught:
-        environment(text)
-    shown = str(caught.value)
+    error = error_of(InputError, environment, text)
+    shown = str(error)
     assert message in shown
     assert shown.startswith("chartkit.yaml:1:")

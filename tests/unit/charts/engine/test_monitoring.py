@@ -26,6 +26,7 @@ from chartkit.project.project import parse_project
 from chartkit.values.lint import ChartValues, Stage, lint
 from tests.data import from_table
 from tests.engine_chart import KUBE_VERSION, objects
+from tests.errors import error_of
 from tests.metrics import METRICS, mistakes, names
 from tests.unit.charts.upstream.vendored_files import chart
 
@@ -41,9 +42,7 @@ def environment(text: str, more: str = "") -> Monitoring | None:
 
 
 def refusal(text: str) -> str:
-    with pytest.raises(InputError) as caught:
-        environment(text)
-    return str(caught.value)
+    return str(error_of(InputError, environment, text))
 
 
 @cache

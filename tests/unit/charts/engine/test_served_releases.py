@@ -15,6 +15,7 @@ from chartkit.model import Body
 from chartkit.render.model import Outcome
 from chartkit.schemas.crds import later_fields
 from tests.engine_chart import CRD, objects, render
+from tests.errors import error_of
 from tests.unit.render.test_pipeline import rows, run
 
 FLAGS = read_file(Path(__file__).parent / "data" / "flags.yaml")[0].body
@@ -139,9 +140,7 @@ def test_no_definition_lacks_a_field_that_only_older_releases_leave_out() -> Non
     ],
 )
 def test_what_a_release_does_not_have_is_refused(values: Body, message: str) -> None:
-    with pytest.raises(RenderError) as caught:
-        render(values)
-    assert message in caught.value.message
+    assert message in error_of(RenderError, render, values).message
 
 
 PROJECT = """\

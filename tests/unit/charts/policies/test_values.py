@@ -13,6 +13,7 @@ from chartkit.helm.render import dry_run
 from chartkit.helm.staging import check_references
 from chartkit.model import Body
 from tests.data import from_table, tables
+from tests.errors import error_of
 from tests.shared import shared
 from tests.unit.charts.policies.upstream_values import (
     CASES,
@@ -129,9 +130,7 @@ def test_null_says_nothing_for_keys_that_values_yaml_does_not_have() -> None:
 
 @from_table("values", "place")
 def test_the_schema_refuses(values: Body, place: str) -> None:
-    with pytest.raises(RenderError) as raised:
-        render(values)
-    assert place in str(raised.value)
+    assert place in str(error_of(RenderError, render, values))
 
 
 def test_null_takes_a_value_back_to_its_default() -> None:

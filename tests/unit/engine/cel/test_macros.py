@@ -16,6 +16,7 @@ from chartkit.engine.cel.library.extensions import (
 from chartkit.engine.cel.library.kyverno import or_value
 from chartkit.engine.cel.parser.entry import parse
 from tests.data import from_table
+from tests.errors import error_of
 from tests.unit.engine.cel.outlines import outline
 
 FAMILIES = (standard, two_variable, optionals, bindings, lists, maths)
@@ -68,9 +69,8 @@ REFUSALS = [
     ("source", "message", "offset"), REFUSALS, ids=[each[0] for each in REFUSALS]
 )
 def test_macros_refusal(source: str, message: str, offset: int) -> None:
-    with pytest.raises(CelCompileError) as raised:
-        parse(source, MACROS)
-    issue = raised.value.issues[0]
+    error = error_of(CelCompileError, parse, source, MACROS)
+    issue = error.issues[0]
     assert (issue.message, issue.offset) == (message, offset)
 
 
@@ -117,9 +117,8 @@ def test_what_an_expansion_needs_twice_has_ids_of_its_own() -> None:
 
 @pytest.mark.slow
 def test_expansions_that_double_are_limited() -> None:
-    with pytest.raises(CelCompileError) as raised:
-        parse("x" + ".optMap(a, a)" * 100, MACROS)
-    message = raised.value.issues[0].message
+    error = error_of(CelCompileError, parse, "x" + ".optMap(a, a)" * 100, MACROS)
+    message = error.issues[0].message
     assert message == "expression count exceeds limit of 100000 while expanding macro 'optMap'"
 
 

@@ -8,6 +8,7 @@ from chartkit.engine.cel.errors import CelCompileError
 from chartkit.engine.cel.parser import entry, parser
 from chartkit.engine.cel.parser.entry import parse
 from tests.data import from_table
+from tests.errors import error_of
 from tests.unit.engine.cel.outlines import outline
 
 PLAIN = environment("plain", ())
@@ -26,9 +27,7 @@ def test_parser_ids_are_unique() -> None:
 
 
 def failure(source: str) -> str:
-    with pytest.raises(CelCompileError) as raised:
-        parse(source, PLAIN)
-    return str(raised.value)
+    return str(error_of(CelCompileError, parse, source, PLAIN))
 
 
 @from_table("source", "message", "column")

@@ -5,6 +5,7 @@ import pytest
 from chartkit.engine.cel.declarations import environment
 from chartkit.engine.cel.errors import CelCompileError
 from chartkit.engine.cel.parser.entry import parse
+from tests.errors import error_of
 
 PLAIN = environment("plain", ())
 START = (
@@ -59,9 +60,7 @@ TEXTS = [
 
 
 def failure(source: str) -> CelCompileError:
-    with pytest.raises(CelCompileError) as raised:
-        parse(source, PLAIN)
-    return raised.value
+    return error_of(CelCompileError, parse, source, PLAIN)
 
 
 @pytest.mark.parametrize(("source", "message", "offset"), TEXTS)

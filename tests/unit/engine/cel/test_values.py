@@ -27,6 +27,7 @@ from chartkit.errors import LookupFailed, NoSource
 from chartkit.go.strconv import Int64
 from chartkit.model import Body, Json
 from tests.data import from_table, tables
+from tests.errors import error_of
 
 _TABLES = tables(__file__)
 
@@ -38,9 +39,7 @@ def test_a_timestamp_prints_as_it_was_written(text: str, printed: str) -> None:
 
 @from_table("text", "message")
 def test_what_is_no_timestamp(text: str, message: str) -> None:
-    with pytest.raises(CelError) as raised:
-        timestamp_of_text(text)
-    assert str(raised.value) == message
+    assert str(error_of(CelError, timestamp_of_text, text)) == message
 
 
 @from_table("text", "printed")
@@ -49,9 +48,8 @@ def test_a_duration_prints_its_seconds(text: str, printed: str) -> None:
 
 
 def test_what_is_no_duration() -> None:
-    with pytest.raises(CelError) as raised:
-        duration_of_text("1d")
-    assert str(raised.value) == "type conversion error from 'string' to 'google.protobuf.Duration'"
+    error = error_of(CelError, duration_of_text, "1d")
+    assert str(error) == "type conversion error from 'string' to 'google.protobuf.Duration'"
 
 
 def test_a_sum_keeps_the_offset() -> None:
@@ -83,9 +81,7 @@ def test_times_zones(zone: str, offset: int) -> None:
 
 @from_table("zone", "message")
 def test_what_is_no_zone(zone: str, message: str) -> None:
-    with pytest.raises(CelError) as raised:
-        in_zone(Timestamp(0), zone)
-    assert str(raised.value) == message
+    assert str(error_of(CelError, in_zone, Timestamp(0), zone)) == message
 
 
 @pytest.mark.parametrize("text", ["0001-01-01T00:00:00Z", "9999-12-31T23:59:59Z"])
@@ -182,9 +178,7 @@ def test_native_images_fields(expression: str, expected: str) -> None:
 
 @from_table("expression", "message")
 def test_what_is_not_there(expression: str, message: str) -> None:
-    with pytest.raises(CelError) as caught:
-        value(expression)
-    assert caught.value.message == message
+    assert error_of(CelError, value, expression).message == message
 
 
 @pytest.mark.parametrize(

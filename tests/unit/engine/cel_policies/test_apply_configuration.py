@@ -9,6 +9,7 @@ from chartkit.engine.cel_policies.patches.apply_configuration import ApplyError,
 from chartkit.engine.cel_policies.patches.written import Written
 from chartkit.model import Body, Json
 from tests.data import from_table
+from tests.errors import error_of
 
 _POD: Body = {
     "apiVersion": "v1",
@@ -88,9 +89,7 @@ def test_a_key_has_its_default() -> None:
     ],
 )  # fmt: skip
 def test_what_the_schema_refuses_is_told_in_kubernetes_words(fields: str, message: str) -> None:
-    with pytest.raises(ApplyError) as caught:
-        _applied(fields)
-    assert str(caught.value) == f"error applying patch: {message}"
+    assert str(error_of(ApplyError, _applied, fields)) == f"error applying patch: {message}"
 
 
 @from_table("written", "shown")
@@ -102,9 +101,7 @@ def test_what_is_no_text_is_shown_as_go_shows_it(written: str, shown: str) -> No
 
 @from_table("fields", "message")
 def test_lists_and_maps_that_an_expression_writes_are_no_fields(fields: str, message: str) -> None:
-    with pytest.raises(ApplyError) as caught:
-        _applied(fields)
-    assert str(caught.value).endswith(message)
+    assert str(error_of(ApplyError, _applied, fields)).endswith(message)
 
 
 @from_table("fields", "changed")
@@ -114,9 +111,7 @@ def test_what_an_expression_reads_may_be_nested(fields: str, changed: Body) -> N
 
 
 def test_a_name_that_is_not_the_fields_place_is_refused() -> None:
-    with pytest.raises(ApplyError) as caught:
-        _applied("metadata: Object.metadta{labels: {'x': 'y'}}")
-    assert str(caught.value) == (
+    assert str(error_of(ApplyError, _applied, "metadata: Object.metadta{labels: {'x': 'y'}}")) == (
         'type mismatch: unexpected type name "Object.metadta", expected "Object.metadata", '
         "which matches field name path from root Object type"
     )

@@ -19,6 +19,7 @@ from chartkit.engine.request import Operation
 from chartkit.errors import CompileError
 from chartkit.model import Body, Json, Resource
 from tests.data import from_table
+from tests.errors import error_of
 from tests.unit.engine.cel_policies.policies import (
     about,
     conditions,
@@ -133,9 +134,8 @@ def test_a_policy_of_a_namespace_stays_in_it() -> None:
 
 
 def test_the_first_problem_ends_it() -> None:
-    with pytest.raises(CompileError) as caught:
-        results(generating("foo()", "bar()"))
-    (diagnostic,) = caught.value.diagnostics
+    error = error_of(CompileError, results, generating("foo()", "bar()"))
+    (diagnostic,) = error.diagnostics
     assert diagnostic.message.startswith('spec.generate[0].expression: Invalid value: "foo()"')
 
 
@@ -165,16 +165,12 @@ _LOCATED = 'document 1: field "k": '
 
 @from_table("text", "message")
 def test_generation_template_failures(text: str, message: str) -> None:
-    with pytest.raises(CelError) as caught:
-        rendered(text)
-    assert caught.value.message == message
+    assert error_of(CelError, rendered, text).message == message
 
 
 @from_table("text", "message")
 def test_what_cannot_be_used(text: str, message: str) -> None:
-    with pytest.raises(TemplateError) as caught:
-        rendered(text)
-    assert str(caught.value) == message
+    assert str(error_of(TemplateError, rendered, text)) == message
 
 
 def test_expressions_are_compiled_at_once() -> None:
@@ -243,9 +239,7 @@ def test_aliases_and_merge_keys() -> None:
 
 @from_table("text", "message")
 def test_template_yaml_complaints(text: str, message: str) -> None:
-    with pytest.raises(TemplateError) as caught:
-        value(text)
-    assert str(caught.value) == message
+    assert str(error_of(TemplateError, value, text)) == message
 
 
 def test_aliases_cannot_grow_without_end() -> None:

@@ -21,6 +21,7 @@ from chartkit.engine.request import Operation, Request
 from chartkit.errors import CompileError
 from chartkit.model import Body, Location, Resource
 from tests.data import from_table
+from tests.errors import error_of
 from tests.objects import api_object
 from tests.unit.engine.cel_policies.policies import (
     about,
@@ -190,9 +191,7 @@ def test_mutating_pod_controllers() -> None:
     ],
 )
 def test_mutating_refused(mutation: Body, problem: str) -> None:
-    with pytest.raises(CompileError) as caught:
-        said(mutating(mutation))
-    assert problem in caught.value.diagnostics[0].message
+    assert problem in error_of(CompileError, said, mutating(mutation)).diagnostics[0].message
 
 
 @pytest.mark.parametrize("kind", ["JSONPatch", "jsonPatch"])
@@ -379,16 +378,13 @@ def test_a_test_that_fails_leaves_the_object_as_it_is() -> None:
     ],
 )  # fmt: skip
 def test_what_cannot_be_applied_is_told_as_kubernetes_tells_it(patch: str, message: str) -> None:
-    with pytest.raises(ApplyError) as caught:
-        _patched(f"JSONPatch{{{patch}}}")
-    assert str(caught.value) == f"JSON Patch: {message}"
+    assert str(error_of(ApplyError, _patched, f"JSONPatch{{{patch}}}")) == f"JSON Patch: {message}"
 
 
 @from_table("value", "message")
 def test_a_value_that_is_no_json_is_refused(value: str, message: str) -> None:
-    with pytest.raises(ApplyError) as caught:
-        _patched(f"JSONPatch{{op: 'add', path: '/x', value: {value}}}")
-    assert str(caught.value).startswith(message)
+    error = error_of(ApplyError, _patched, f"JSONPatch{{op: 'add', path: '/x', value: {value}}}")
+    assert str(error).startswith(message)
 
 
 @pytest.mark.slow

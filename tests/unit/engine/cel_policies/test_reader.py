@@ -14,6 +14,7 @@ from chartkit.engine.kubernetes.kinds import CelKind, is_binding, is_cel_policy
 from chartkit.errors import CompileError
 from chartkit.model import Body, Resource, Severity
 from tests.data import from_table
+from tests.errors import error_of
 from tests.objects import api_object
 from tests.unit.engine.cel_policies.policies import conditions, policy, said, validating, variables
 
@@ -68,9 +69,8 @@ def test_names_in_namespaces() -> None:
     ],
 )
 def test_cel_policy_reader_refused(given: dict[str, Any], problem: str) -> None:
-    with pytest.raises(CompileError) as caught:
-        read_cel_policy(validating("true", **given))
-    assert problem in caught.value.diagnostics[0].message
+    error = error_of(CompileError, read_cel_policy, validating("true", **given))
+    assert problem in error.diagnostics[0].message
 
 
 @pytest.mark.parametrize(
@@ -84,9 +84,7 @@ def test_cel_policy_reader_refused(given: dict[str, Any], problem: str) -> None:
     ],
 )
 def test_lists_that_the_definition_refuses(given: Resource, problem: str) -> None:
-    with pytest.raises(CompileError) as caught:
-        read_cel_policy(given)
-    assert caught.value.diagnostics[0].message.startswith(problem)
+    assert error_of(CompileError, read_cel_policy, given).diagnostics[0].message.startswith(problem)
 
 
 def test_cel_policy_reader_versions_that_are_not_served() -> None:
@@ -104,9 +102,8 @@ def test_modes_of_another_program(mode: str, expression: str) -> None:
         evaluation={"mode": mode},
         validations=[{"expression": expression}],
     )
-    with pytest.raises(CompileError) as caught:
-        read_cel_policy(found)
-    (refused,) = caught.value.diagnostics
+    error = error_of(CompileError, read_cel_policy, found)
+    (refused,) = error.diagnostics
     assert refused.message == f"spec.evaluation.mode: {mode} is not evaluated"
     assert "authorization server" in (refused.hint or "")
 
@@ -188,11 +185,9 @@ def test_a_field_is_wrong_if_no_matched_kind_has_it() -> None:
 
 def problems(*expressions: str, **spec: Any) -> list[tuple[str, str]]:
     """Where and what the problems of a policy are."""
-    with pytest.raises(CompileError) as caught:
-        said(validating(*expressions, **spec))
     return [
         (one.location.path if one.location else "", one.message.splitlines()[0])
-        for one in caught.value.diagnostics
+        for one in error_of(CompileError, said, validating(*expressions, **spec)).diagnostics
     ]
 
 
@@ -271,9 +266,8 @@ def mutating(**spec: Any) -> Resource:
     ],
 )
 def test_checks_refused(spec: dict[str, Any], path: str, text: str) -> None:
-    with pytest.raises(CompileError) as caught:
-        compile_cel_policy(mutating(**spec))
-    (diagnostic,) = caught.value.diagnostics
+    error = error_of(CompileError, compile_cel_policy, mutating(**spec))
+    (diagnostic,) = error.diagnostics
     assert text in diagnostic.message
     assert diagnostic.location is not None
     assert (diagnostic.location.line, diagnostic.location.path) == (3, path)

@@ -14,6 +14,7 @@ from chartkit.engine.cli_files.user_files import (
 from chartkit.errors import InputError
 from chartkit.model import Body, Json, Location
 from tests.data import from_table
+from tests.errors import error_of
 
 PLACE = Location("values.yaml", 1, 1)
 
@@ -41,9 +42,7 @@ def test_labels_of_namespaces_are_texts() -> None:
 @from_table("text", "message")
 def test_what_values_do_not_have(text: str, message: str) -> None:
     (document,) = read_text(f"{text}\n", "values.yaml")
-    with pytest.raises(InputError) as caught:
-        read_values(document.body, document.location)
-    assert message in str(caught.value)
+    assert message in str(error_of(InputError, read_values, document.body, document.location))
 
 
 def test_what_other_files_do_not_have() -> None:

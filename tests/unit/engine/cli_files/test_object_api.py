@@ -5,6 +5,7 @@ import pytest
 from chartkit.engine.cli_files.world import ObjectApi, PartialApi
 from chartkit.errors import LookupFailed, NoSource
 from tests.data import from_table
+from tests.errors import error_of
 
 
 def body(api_version: str, kind: str, namespace: str, name: str) -> dict[str, Any]:
@@ -38,9 +39,7 @@ def test_object_api_objects(path: str, kind: str) -> None:
 
 @from_table("method", "path", "message")
 def test_what_has_no_answer(method: str, path: str, message: str) -> None:
-    with pytest.raises(LookupFailed) as caught:
-        API.answer(method, path)
-    assert message in caught.value.message
+    assert message in error_of(LookupFailed, API.answer, method, path).message
 
 
 PART = PartialApi([body("v1", "Pod", "shop", "a"), body("karpenter.sh/v1", "NodePool", "", "n")])

@@ -8,6 +8,7 @@ from chartkit.engine.kubernetes.definitions import SCHEMA_RULE
 from chartkit.engine.kubernetes.selectors import LabelSelector, Requirement
 from chartkit.errors import CompileError
 from chartkit.model import Body, Resource, RuleType
+from tests.errors import error_of
 from tests.unit.engine.policies import policy, policy_resource, rule
 
 
@@ -103,10 +104,9 @@ def test_kinds_of_rules(parts: Body, kind: RuleKind, type_: RuleType | None) -> 
     ],
 )
 def test_policy_reader_what_the_definition_does_not_take(resource: Resource, text: str) -> None:
-    with pytest.raises(CompileError) as caught:
-        read_policy(resource)
-    assert caught.value.message.startswith(text)
-    assert {one.rule_id for one in caught.value.diagnostics} == {SCHEMA_RULE}
+    error = error_of(CompileError, read_policy, resource)
+    assert error.message.startswith(text)
+    assert {one.rule_id for one in error.diagnostics} == {SCHEMA_RULE}
 
 
 @pytest.mark.parametrize(
@@ -115,15 +115,12 @@ def test_policy_reader_what_the_definition_does_not_take(resource: Resource, tex
 )
 def test_what_is_not_served(api_version: str | None, kind: str) -> None:
     body = {**policy_resource().body, "apiVersion": api_version, "kind": kind}
-    with pytest.raises(CompileError) as caught:
-        read_policy(Resource(body))
-    assert "does not serve it" in caught.value.message
+    assert "does not serve it" in error_of(CompileError, read_policy, Resource(body)).message
 
 
 def test_the_place_is_a_pointer_into_the_document() -> None:
-    with pytest.raises(CompileError) as caught:
-        read_policy(policy_resource(rule(context=1)))
-    location = caught.value.location
+    error = error_of(CompileError, read_policy, policy_resource(rule(context=1)))
+    location = error.location
     assert location is not None
     assert (location.file, location.line, location.path) == (
         "policy.yaml",

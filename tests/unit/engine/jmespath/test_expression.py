@@ -15,6 +15,7 @@ from chartkit.engine.jmespath.functions import FUNCTIONS
 from chartkit.engine.jmespath.nodes import Sources, use_sources
 from chartkit.go.strconv import Int64
 from tests.data import from_table
+from tests.errors import error_of
 
 POD: dict[str, Any] = {
     "request": {
@@ -64,9 +65,7 @@ def test_what_is_called_and_no_name_fails_where_reached(text: str) -> None:
     "text", ["request.missing", "request.missing.further", "request.missing.length(@)"]
 )
 def test_missing_key_is_an_error(text: str) -> None:
-    with pytest.raises(NotFoundError) as raised:
-        search(text)
-    assert str(raised.value) == 'Unknown key "missing" in path'
+    assert str(error_of(NotFoundError, search, text)) == 'Unknown key "missing" in path'
 
 
 def test_a_second_search_is_like_the_first() -> None:
@@ -135,9 +134,7 @@ def test_deep_values_are_refused() -> None:
 
 
 def test_syntax_errors_know_their_place() -> None:
-    with pytest.raises(ExpressionSyntaxError) as raised:
-        compile_expression("foo bar")
-    assert raised.value.offset == 4
+    assert error_of(ExpressionSyntaxError, compile_expression, "foo bar").offset == 4
 
 
 NOON = 1_700_000_000_000_000_000

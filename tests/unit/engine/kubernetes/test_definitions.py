@@ -11,6 +11,7 @@ from chartkit.errors import CompileError
 from chartkit.model import Body, Resource
 from chartkit.schemas.compact import OPEN, flattened, type_library
 from tests.data import from_table
+from tests.errors import error_of
 
 _KINDS = ("PolicyV1", "PolicyV2beta1", "PolicyException", "CleanupPolicy", "GlobalContextEntry")
 _CHECKED = {
@@ -76,9 +77,8 @@ _OLD = {"all": [{"key": "a", "operator": "In", "value": "b"}]}
     ],
 )
 def test_what_the_definition_refuses(body: Body, place: str) -> None:
-    with pytest.raises(CompileError) as caught:
-        read_policy(Resource(body))
-    assert caught.value.message.startswith(f"spec.rules[0].{place}: ")
+    error = error_of(CompileError, read_policy, Resource(body))
+    assert error.message.startswith(f"spec.rules[0].{place}: ")
 
 
 @pytest.mark.parametrize(
@@ -105,9 +105,8 @@ def test_what_is_open_has_types_all_the_same() -> None:
 @from_table("metadata", "text")
 def test_metadata_that_an_api_server_refuses(metadata: Body, text: str) -> None:
     body = {**_policy({"validate": {"deny": {}}}), "metadata": metadata}
-    with pytest.raises(CompileError) as caught:
-        read_policy(Resource(body))
-    assert caught.value.message.startswith(f"metadata.{text}")
+    error = error_of(CompileError, read_policy, Resource(body))
+    assert error.message.startswith(f"metadata.{text}")
 
 
 def test_a_generated_name_is_one() -> None:

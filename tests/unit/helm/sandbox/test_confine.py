@@ -15,6 +15,7 @@ from chartkit.helm.sandbox.process import (
     StoppedError,
     size,
 )
+from tests.errors import error_of
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="Linux alone enforces it")
 _LIMITS = Limits(seconds=20, cpu_seconds=1, memory=64 * 1024 * 1024, output=100_000)
@@ -63,9 +64,7 @@ def test_there_is_no_network(tmp_path: Path, readable: tuple[str, ...] | None) -
     ],
 )
 def test_confine_limits(tmp_path: Path, script: str, reason: str) -> None:
-    with pytest.raises(StoppedError) as caught:
-        run(tmp_path, script)
-    assert caught.value.message == reason
+    assert error_of(StoppedError, run, tmp_path, script).message == reason
 
 
 def test_an_answer_takes_too_long(tmp_path: Path) -> None:

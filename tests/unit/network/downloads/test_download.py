@@ -16,6 +16,7 @@ from chartkit.network.downloads.download import download, unpack
 from chartkit.network.downloads.lockfile import DEFAULT
 from tests.cpu import ends_soon
 from tests.data import from_table
+from tests.errors import error_of
 from tests.hasty import first, hasty
 from tests.loopback import at_length
 from tests.self_signed import self_signed
@@ -199,20 +200,18 @@ def test_download_nobody_listens() -> None:
 
 @from_table("url", "message")
 def test_urls_that_are_not_taken(url: str, message: str) -> None:
-    with pytest.raises(InputError) as caught:
-        download(url, _CALM)
-    assert message in caught.value.message
-    assert "secret" not in str(caught.value)
+    error = error_of(InputError, download, url, _CALM)
+    assert message in error.message
+    assert "secret" not in str(error)
 
 
 _SMALL = replace(DEFAULT, files=10, file=10_000, total=20_000, ratio_from=15_000)
 
 
 def _refused(content: bytes, message: str) -> None:
-    with pytest.raises(InputError) as caught:
-        unpack(content, "lib.tar.gz", DEFAULT)
-    assert message in caught.value.message
-    assert str(caught.value).startswith("lib.tar.gz: ")
+    error = error_of(InputError, unpack, content, "lib.tar.gz", DEFAULT)
+    assert message in error.message
+    assert str(error).startswith("lib.tar.gz: ")
 
 
 @pytest.mark.parametrize("wrapper", ["", "./", "library-main/", "./library-main/"])
@@ -365,6 +364,5 @@ def test_what_is_too_much_or_twice_is_refused(
     pack: object, files: dict[str, bytes], message: str
 ) -> None:
     assert callable(pack)
-    with pytest.raises(InputError) as caught:
-        unpack(pack(files), "x", _SMALL)
-    assert message in caught.value.message or "times its size" in caught.value.message
+    error = error_of(InputError, unpack, pack(files), "x", _SMALL)
+    assert message in error.message or "times its size" in error.message

@@ -14,6 +14,7 @@ from chartkit.network.http.connections import read_hosts
 from chartkit.network.registry.images import Registries
 from chartkit.network.registry.settings import Limits, Settings
 from chartkit.network.services import Services
+from tests.errors import error_of
 
 Refusal = Callable[[str], str]
 """Asks a URL and gives the message of the refusal."""
@@ -22,18 +23,14 @@ _QUICK = Limits(attempts=1)
 
 def download_refusal(url: str) -> str:
     """What a download (`policies vendor`, `vendor chart`) says."""
-    with pytest.raises(ChartkitError) as caught:
-        download(url, replace(DEFAULT, attempts=1))
-    return str(caught.value)
+    return str(error_of(ChartkitError, download, url, replace(DEFAULT, attempts=1)))
 
 
 def registry_refusal(url: str) -> str:
     """What a registry at a URL's host says, which is asked without encryption."""
     host = urlsplit(url).netloc
     registries = Registries(Settings(limits=_QUICK, plain=frozenset({host})))
-    with pytest.raises(LookupFailed) as caught:
-        registries.digest(f"{host}/team/app:1")
-    return str(caught.value)
+    return str(error_of(LookupFailed, registries.digest, f"{host}/team/app:1"))
 
 
 def service_refusal(url: str) -> str:

@@ -18,6 +18,7 @@ from chartkit.network.http.connections import read_hosts
 from chartkit.network.http.limits import pauses
 from chartkit.network.services import Services
 from tests.data import from_table
+from tests.errors import error_of
 from tests.objects import api_object
 from tests.unit.network.services.service import Fault, Service, cut, no_http
 
@@ -288,9 +289,7 @@ def test_scan_preview(answers: Service, scan: Scan, capsys: pytest.CaptureFixtur
 
 
 def test_an_option_that_cannot_be_meant(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as ended:
-        main(["scan", ".", "--allow-network", "*"])
-    assert ended.value.code == 2
+    assert error_of(SystemExit, main, ["scan", ".", "--allow-network", "*"]).code == 2
     assert "wildcards are not allowed (name each host" in capsys.readouterr().err
 
 

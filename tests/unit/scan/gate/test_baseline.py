@@ -27,6 +27,7 @@ from chartkit.scan.gate.violation import (
     violations_of,
 )
 from tests.data import beside, from_table, tables
+from tests.errors import error_of
 
 TODAY = date(2027, 1, 31)
 FILE = Path("baseline.yaml")
@@ -184,9 +185,7 @@ def test_any_entries_survive_the_text(entries: list[KnownViolation], order: rand
 
 @from_table("before", "after", "message")
 def test_mistakes_are_errors_with_their_place(before: str, after: str, message: str) -> None:
-    with pytest.raises(InputError) as caught:
-        parsed(TEXT.replace(before, after))
-    assert message in str(caught.value)
+    assert message in str(error_of(InputError, parsed, TEXT.replace(before, after)))
 
 
 def test_file_without_a_document_is_no_baseline(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ from chartkit.model import Resource
 from chartkit.scan.parallel import partition
 from chartkit.scan.parallel.partition import NotAList, Slice, parts, sliced
 from tests.draws import draws
+from tests.errors import error_of
 
 NOTHING = re.compile(rb"(?!)")
 
@@ -121,9 +122,7 @@ def test_mistake_names_its_line_in_the_file(tmp_path: Path) -> None:
         patch.setattr(partition, "SLICE", 50)
         with pytest.raises(InputError) as part:
             _read(file)
-    with pytest.raises(InputError) as whole:
-        read_file(file)
-    assert str(part.value) == str(whole.value)
+    assert str(part.value) == str(error_of(InputError, read_file, file))
 
 
 _ITEMS: list[dict[str, object]] = [

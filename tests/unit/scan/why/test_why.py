@@ -12,6 +12,7 @@ from chartkit.engine import compile_any
 from chartkit.scan.run import ScanContext
 from chartkit.scan.why.asking import nearest_miss
 from tests.data import beside, from_table
+from tests.errors import error_of
 
 _TEXTS = beside(__file__)
 POLICY = _TEXTS["policy"]
@@ -27,9 +28,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def scan(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
-    with pytest.raises(SystemExit) as ended:
-        main(["scan", "pod.yaml", "-p", "p.yaml", *arguments])
-    assert ended.value.code == 1
+    assert error_of(SystemExit, main, ["scan", "pod.yaml", "-p", "p.yaml", *arguments]).code == 1
     return capsys.readouterr().out
 
 

@@ -15,6 +15,7 @@ from chartkit.values.lint.files import check_files, defaults, fix_values
 from chartkit.values.lint.rule import Rule, no_moves
 from chartkit.values.lint.rules import RULES
 from tests.data import beside, from_table, tables
+from tests.errors import error_of
 
 _TABLES = tables(__file__)
 
@@ -301,9 +302,7 @@ def test_a_schema_that_is_none(
     Path("values.yaml").write_text("a: x\n")
     Path("v.yaml").write_text("a: y\n")
     Path("values.schema.json").write_text(schema)
-    with pytest.raises(SystemExit) as ended:
-        main(["values", "lint", "--chart", ".", "v.yaml"])
-    assert ended.value.code == 2
+    assert error_of(SystemExit, main, ["values", "lint", "--chart", ".", "v.yaml"]).code == 2
     assert len(capsys.readouterr().err.splitlines()) == 1
 
 

@@ -14,6 +14,7 @@ from chartkit.engine.cel.interpreter.dispatch import Dispatch, dispatch_for
 from chartkit.engine.cel.parser.entry import parse
 from chartkit.engine.cel.types import INT
 from tests.data import from_table
+from tests.errors import error_of
 from tests.unit.engine.cel.checker.environments import LENIENT, STRICT, complaints, output
 
 
@@ -39,17 +40,14 @@ def test_names_and_overloads_of_nodes() -> None:
 
 def test_only_a_hundred_complaints_are_printed() -> None:
     source = " + ".join(["x"] * 120)
-    with pytest.raises(CelCompileError) as caught:
-        check(parse(source, STRICT), STRICT)
-    assert len(caught.value.issues) == 101
-    assert str(caught.value).endswith("\n20 more errors were truncated")
+    error = error_of(CelCompileError, check, parse(source, STRICT), STRICT)
+    assert len(error.issues) == 101
+    assert str(error).endswith("\n20 more errors were truncated")
 
 
 def test_a_long_line_is_not_repeated_for_each_complaint() -> None:
     def text(padding: int) -> str:
-        with pytest.raises(CelCompileError) as caught:
-            check(parse("x" + " " * padding, STRICT), STRICT)
-        return str(caught.value)
+        return str(error_of(CelCompileError, check, parse("x" + " " * padding, STRICT), STRICT))
 
     complaint = "ERROR: <input>:1:1: undeclared reference to 'x' (in container '')"
     assert text(16_384) == complaint
@@ -68,9 +66,8 @@ def test_types_that_double_at_every_step_end_soon() -> None:
 
 def test_deep_macros_end_in_a_complaint() -> None:
     source = "[1].map(x, " * 160 + "1" + ")" * 160
-    with pytest.raises(CelCompileError) as caught:
-        check(parse(source, STRICT), STRICT)
-    assert str(caught.value) == "ERROR: <input>:-1:0: expression recursion limit exceeded: 250"
+    error = error_of(CelCompileError, check, parse(source, STRICT), STRICT)
+    assert str(error) == "ERROR: <input>:-1:0: expression recursion limit exceeded: 250"
 
 
 def test_expected_output() -> None:
@@ -82,10 +79,9 @@ def test_expected_output() -> None:
     assert checked("object", types.ANY) == types.DYN
     with pytest.raises(OutputTypeError, match=r"^must evaluate to bool but got dyn$"):
         checked("object.a", types.BOOL)
-    with pytest.raises(OutputTypeError) as caught:
-        checked("[1]", types.STRING, types.NULL)
-    assert str(caught.value) == "must evaluate to one of [string null_type] but got list(int)"
-    assert caught.value.actual == types.list_of(types.INT)
+    error = error_of(OutputTypeError, checked, "[1]", types.STRING, types.NULL)
+    assert str(error) == "must evaluate to one of [string null_type] but got list(int)"
+    assert error.actual == types.list_of(types.INT)
 
 
 def test_misspelt_fields_are_found_beside_other_faults() -> None:
@@ -209,9 +205,8 @@ def test_format_strings(source: str, expected: dict[int, str]) -> None:
 
 def test_inner_complaints_come_first_where_both_have_one_place() -> None:
     source = "'%d%d'.format([1, ('%s %d'.format(['a']))])"
-    with pytest.raises(CelCompileError) as caught:
-        check(parse(source, STRICT), STRICT)
-    messages = [issue.message for issue in caught.value.issues]
+    error = error_of(CelCompileError, check, parse(source, STRICT), STRICT)
+    messages = [issue.message for issue in error.issues]
     assert messages == [
         "index 1 out of range",
         "error during formatting: decimal clause can only be used on integers, was given string",

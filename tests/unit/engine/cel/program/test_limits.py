@@ -11,6 +11,7 @@ from chartkit.engine.cel.interpreter.closures import Planner
 from chartkit.engine.cel.interpreter.constant_folding import fold
 from chartkit.engine.cel.interpreter.frame import Frame
 from tests.data import from_table
+from tests.errors import error_of
 
 VARIABLES: dict[str, object] = {
     "object": {
@@ -81,9 +82,8 @@ def test_costs_are_those_of_cel_go(source: str, cost: int) -> None:
 )
 def test_a_key_that_is_none(name: str, key: str, kind: str) -> None:
     for text in (f"object[{key}]", f"object.?a[?{key}]", f"false ? object[{key}] : 1"):
-        with pytest.raises(CelCompileError) as caught:
-            compile_expression(text, ENVIRONMENTS[name])
-        assert str(caught.value) == f"invalid qualifier type: {kind}"
+        error = error_of(CelCompileError, compile_expression, text, ENVIRONMENTS[name])
+        assert str(error) == f"invalid qualifier type: {kind}"
 
 
 def test_a_conversion_is_a_constant_where_constants_are_computed() -> None:
@@ -103,6 +103,5 @@ def test_a_variable_is_no_constant() -> None:
 
 @from_table("text", "name")
 def test_a_type_that_is_no_value(text: str, name: str) -> None:
-    with pytest.raises(CelCompileError) as caught:
-        compile_expression(text, ENVIRONMENTS["vpol"])
-    assert str(caught.value) == f"reference to undefined type: {name}"
+    error = error_of(CelCompileError, compile_expression, text, ENVIRONMENTS["vpol"])
+    assert str(error) == f"reference to undefined type: {name}"

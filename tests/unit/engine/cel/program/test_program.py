@@ -8,6 +8,7 @@ from chartkit.engine.cel.library.standard import LIBRARY
 from chartkit.engine.cel.library.standard.macros import MACROS
 from chartkit.engine.cel.types import DYN
 from tests.data import from_table
+from tests.errors import error_of
 
 LIBRARIES = (LIBRARY, Library("macros", macros=MACROS))
 NAMES = {name: Variable(DYN) for name in ("object", "x", "a.b")}
@@ -25,9 +26,7 @@ def value(source: str, **variables: object) -> object:
 
 
 def error(source: str, **variables: object) -> str:
-    with pytest.raises(CelError) as failure:
-        value(source, **variables)
-    return str(failure.value)
+    return str(error_of(CelError, value, source, **variables))
 
 
 @from_table("source", "expected")
@@ -50,9 +49,8 @@ def test_a_leading_dot_passes_over_the_variables_of_macros() -> None:
 
 def test_conversions_of_constants_are_errors_of_the_program() -> None:
     for source in ("int('1.5')", "false && int('1.5') == 1", "object.a.map(x, int('y'))"):
-        with pytest.raises(CelCompileError) as failure:
-            program(source)
-        assert str(failure.value) == "type conversion error from 'string' to 'int'"
+        error = error_of(CelCompileError, program, source)
+        assert str(error) == "type conversion error from 'string' to 'int'"
     assert program("false && int('1.5') == 1", PLAIN).evaluate({}) is False
 
 

@@ -12,6 +12,7 @@ from chartkit.engine.context.variables import compile_template
 from chartkit.errors import EvaluationError
 from chartkit.model import Json
 from tests.data import from_table
+from tests.errors import error_of
 
 YES = {"key": 1, "operator": "Equals", "value": 1, "message": "y"}
 NO = {"key": 1, "operator": "Equals", "value": 2, "message": "n"}
@@ -66,9 +67,7 @@ def test_what_is_decided_hides_later_errors(body: Json) -> None:
 
 @pytest.mark.parametrize("body", [{"any": [NO, BROKEN]}, {"any": [NO], "all": [BROKEN]}, [BROKEN]])
 def test_blocks_errors(body: Json) -> None:
-    with pytest.raises(EvaluationError) as raised:
-        _evaluate(body)
-    assert raised.value.message == (
+    assert error_of(EvaluationError, _evaluate, body).message == (
         "failed to substitute variables in condition key: failed to resolve zz at path : "
         'JMESPath query failed: Unknown key "zz" in path'
     )

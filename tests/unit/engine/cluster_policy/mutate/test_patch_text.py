@@ -2,11 +2,10 @@ import copy
 import json
 from typing import Any
 
-import pytest
-
 from chartkit.engine.cluster_policy.mutate.json_patch import compile_json_patch, patch_problem
 from chartkit.engine.json_patch import PatchError
 from tests.data import from_table
+from tests.errors import error_of
 
 BODY: dict[str, Any] = {"kind": "W", "spec": {"a": "1", "l": ["x", "y"], "n": None}}
 
@@ -19,9 +18,7 @@ def _spec(*operations: dict[str, Any]) -> Any:
 
 
 def _error(*operations: Any) -> str:
-    with pytest.raises(PatchError) as raised:
-        _spec(*operations)
-    return raised.value.message
+    return error_of(PatchError, _spec, *operations).message
 
 
 def test_add_makes_what_is_missing() -> None:
@@ -67,9 +64,7 @@ def test_texts_that_are_no_yaml_are_an_error_when_they_run() -> None:
         ("a: b", "failed to decode patches: json: cannot unmarshal object into Go value"),
     ):
         patch = compile_json_patch(text)
-        with pytest.raises(PatchError) as raised:
-            patch(BODY)
-        assert raised.value.message.startswith(message)
+        assert error_of(PatchError, patch, BODY).message.startswith(message)
 
 
 def test_the_order_of_keys_is_a_change() -> None:

@@ -12,6 +12,7 @@ from chartkit.engine.ports.world import NOBODY_ELSE, OFFLINE, Credentials, Offli
 from chartkit.errors import EvaluationError, LookupFailed, NoSource
 from chartkit.model import Body, Json
 from tests.data import from_table
+from tests.errors import error_of
 
 DATA: dict[str, Json] = {"request": {"object": {"s": "abc", "i": 5, "n": None}}}
 
@@ -68,9 +69,7 @@ def test_entries_variable(variable: Body, expected: Json) -> None:
 
 @from_table("variable", "message")
 def test_variable_errors(variable: Body, message: str) -> None:
-    with pytest.raises(EvaluationError) as raised:
-        _load({"variable": variable})
-    assert raised.value.message.startswith(message)
+    assert error_of(EvaluationError, _load, {"variable": variable}).message.startswith(message)
 
 
 @from_table("body", "expected")
@@ -80,9 +79,7 @@ def test_entries_outside(body: Body, expected: Json) -> None:
 
 @from_table("body", "namespace", "message")
 def test_outside_errors(body: Body, namespace: str, message: str) -> None:
-    with pytest.raises(EvaluationError) as raised:
-        _load(body, namespace=namespace)
-    assert raised.value.message.startswith(message)
+    assert error_of(EvaluationError, _load, body, namespace=namespace).message.startswith(message)
 
 
 NO_TEXT = [
@@ -119,9 +116,7 @@ def test_a_query_that_resolves_to_no_text(query: str, json_type: str, go_type: s
             f"jmespath value must be a string x {path}: <nil>",
         ),
     ):
-        with pytest.raises(EvaluationError) as raised:
-            _load(body)
-        assert raised.value.message == message
+        assert error_of(EvaluationError, _load, body).message == message
 
 
 @from_table("body")

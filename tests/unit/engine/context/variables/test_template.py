@@ -21,6 +21,7 @@ from chartkit.engine.ports.world import OFFLINE
 from chartkit.go.strconv import Int64
 from chartkit.model import Json
 from tests.data import from_table, tables
+from tests.errors import error_of
 
 _TABLES = tables(__file__)
 
@@ -71,9 +72,7 @@ def test_document_is_not_changed() -> None:
 
 @from_table("value", "message")
 def test_template_errors(value: Json, message: str) -> None:
-    with pytest.raises(SubstitutionError) as raised:
-        _resolve(value)
-    assert raised.value.message.startswith(message)
+    assert error_of(SubstitutionError, _resolve, value).message.startswith(message)
 
 
 def test_syntax_errors_are_raised_when_resolved() -> None:
@@ -124,9 +123,8 @@ def test_references_resolved(text: str, expected: str) -> None:
 
 @from_table("text", "message")
 def test_references_faults(text: str, message: str) -> None:
-    with pytest.raises(UnresolvedReferenceError) as raised:
-        resolve_references({"a": text, "n": 5, "t": True})
-    assert raised.value.message.startswith(message) or text == "$(>)"
+    error = error_of(UnresolvedReferenceError, resolve_references, {"a": text, "n": 5, "t": True})
+    assert error.message.startswith(message) or text == "$(>)"
 
 
 @pytest.mark.parametrize("document", [None, 5, "x", {"a": ["b"]}])

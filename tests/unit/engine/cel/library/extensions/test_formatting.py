@@ -9,6 +9,7 @@ from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.library.extensions.formatting import format_text
 from chartkit.engine.cel.times import duration_of_text, timestamp_of_text
 from chartkit.engine.cel.values import NONE, Uint, Value
+from tests.errors import error_of
 
 
 @pytest.mark.parametrize(
@@ -93,9 +94,8 @@ _TEXTS = (
     ],
 )
 def test_refused_arguments(text: str, argument: Value, reason: str) -> None:
-    with pytest.raises(CelError) as raised:
-        format_text(text, [argument])
-    assert str(raised.value) == f"error during formatting: {reason}"
+    error = error_of(CelError, format_text, text, [argument])
+    assert str(error) == f"error during formatting: {reason}"
 
 
 _PRECISION = "could not parse formatting clause: error while parsing precision"
@@ -115,9 +115,7 @@ _NUMBER = f"{_PRECISION}: error while converting precision to integer: strconv.A
     ],
 )
 def test_malformed_texts(text: str, message: str) -> None:
-    with pytest.raises(CelError) as raised:
-        format_text(text, [1.5])
-    assert str(raised.value) == message
+    assert str(error_of(CelError, format_text, text, [1.5])) == message
 
 
 def test_too_many_arguments_do_not_matter_once_it_runs() -> None:

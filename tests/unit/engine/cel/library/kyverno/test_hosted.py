@@ -3,13 +3,12 @@
 from collections.abc import Mapping, Sequence
 from random import Random
 
-import pytest
-
 from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.host import Host
 from chartkit.go.strconv import Int64
 from chartkit.model import Body, Json
 from tests.data import from_table
+from tests.errors import error_of
 from tests.unit.engine.cel.library.kyverno.evaluation import value
 
 
@@ -76,9 +75,7 @@ def test_data_is_sent_as_protobuf_has_json(written: str, sent: Json) -> None:
 
 @from_table("expression", "message")
 def test_a_call_fails_in_kyvernos_words(expression: str, message: str) -> None:
-    with pytest.raises(CelError) as caught:
-        value(expression, _Asked())
-    assert str(caught.value) == message
+    assert str(error_of(CelError, value, expression, _Asked())) == message
 
 
 def test_numbers_of_an_answer_are_doubles_but_for_its_status() -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from chartkit.engine.cel.errors import CelError
 from tests.data import from_table
+from tests.errors import error_of
 from tests.unit.engine.cel.library.kyverno.evaluation import value
 
 
@@ -41,9 +42,7 @@ def test_an_expression_comes_to_its_value(expression: str, wanted: object) -> No
 
 @from_table("expression", "message")
 def test_an_expression_fails_in_kyvernos_words(expression: str, message: str) -> None:
-    with pytest.raises(CelError) as caught:
-        value(expression)
-    assert str(caught.value) == message
+    assert str(error_of(CelError, value, expression)) == message
 
 
 @pytest.mark.parametrize("text", ["", "hello", "é" * 50, "abc" * 5_000])
@@ -71,9 +70,8 @@ def test_members_after_one_another_are_one_text() -> None:
 
 
 def test_the_type_of_an_image_is_not_told() -> None:
-    with pytest.raises(CelError) as caught:
-        value("type(image('nginx'))")
-    assert str(caught.value) == "type conversion error from 'kyverno.image' to 'type'"
+    error = error_of(CelError, value, "type(image('nginx'))")
+    assert str(error) == "type conversion error from 'kyverno.image' to 'type'"
 
 
 @from_table("written", "text")
@@ -83,9 +81,7 @@ def test_values_are_written_as_go_writes_them(written: str, text: str) -> None:
 
 @from_table("written", "message")
 def test_what_has_no_json_is_refused(written: str, message: str) -> None:
-    with pytest.raises(CelError) as caught:
-        value(f"json.marshal({written})")
-    assert str(caught.value) == message
+    assert str(error_of(CelError, value, f"json.marshal({written})")) == message
 
 
 def test_numbers_that_are_read_are_doubles() -> None:
@@ -99,9 +95,7 @@ def test_numbers_that_are_read_are_doubles() -> None:
 
 @from_table("argument", "message")
 def test_what_is_no_json_is_refused(argument: str, message: str) -> None:
-    with pytest.raises(CelError) as caught:
-        value(f"json.unmarshal({argument})")
-    assert str(caught.value) == message
+    assert str(error_of(CelError, value, f"json.unmarshal({argument})")) == message
 
 
 def test_a_deep_text_ends_in_an_error() -> None:

@@ -27,7 +27,7 @@ from chartkit.engine import is_policy
 from chartkit.engine.kubernetes.kinds import in_namespace
 from chartkit.errors import ChartkitError, HelmMissingError
 from chartkit.helm.kustomize import NAMES
-from chartkit.helm.render import RenderedChart, render_chart
+from chartkit.helm.render import render_chart
 from chartkit.helm.template_places import TemplatePlaces
 from chartkit.library.policies import METADATA_FILE
 from chartkit.model import Diagnostic, Resource, Severity, gathered, list_of, mapping_at
@@ -161,38 +161,30 @@ class Checks:
         yield from (problem_of(warning, file) for warning in rendered.warnings)
         token.goes_on()
         verdicts = self._charts.setdefault(path, {})
-        yield from _of_templates(rendered, policies, verdicts, token)
-        yield from _remarks(policies, token, file)
-
-
-def _of_templates(
-    rendered: RenderedChart, policies: Policies, verdicts: _Verdicts, token: Token
-) -> Iterator[Problem]:
-    """Yield the problems of the objects of a chart. verdicts: of templates; one holds until the
-    template, what comes of it, or what its policies see changes."""
-    objects = (*rendered.crds, *rendered.resources, *rendered.hooks)
-    requests = policies.requests([in_namespace(item, DEFAULT_NAMESPACE) for item in objects])
-    around: Hashable = (id(policies.set), repr(requests.namespace_objects))
-    if not is_isolated(requests) or requests.custom is not None:
-        around = (around, hash(tuple(rendered.texts.values())))
-    texts = {name.partition("/")[2]: text for name, text in rendered.texts.items()}
-    templates = gathered((resource.location.file, resource) for resource in requests.objects)
-    before = dict(verdicts)
-    verdicts.clear()
-    judged: list[Resource] = []
-    for template, resources in templates.items():
-        places = resources[0].location.places
-        text = texts.get(places.name) if isinstance(places, TemplatePlaces) else None
-        verdicts[template] = ((around, text, stamp([Path(template)])), [])
-        if template in before and before[template][0] == verdicts[template][0]:
-            verdicts[template] = before[template]
-        else:
-            judged += resources
-    for resource, problems in policies.judge(_with_own_places(judged), requests, token):
-        verdicts[resource.location.file][1].extend(problems)
-    yield from (problem for _, problems in verdicts.values() for problem in problems)
-    if token.late:
+        objects = (*rendered.crds, *rendered.resources, *rendered.hooks)
+        requests = policies.requests([in_namespace(item, DEFAULT_NAMESPACE) for item in objects])
+        around: Hashable = (id(policies.set), repr(requests.namespace_objects))
+        if not is_isolated(requests) or requests.custom is not None:
+            around = (around, hash(tuple(rendered.texts.values())))
+        texts = {name.partition("/")[2]: text for name, text in rendered.texts.items()}
+        templates = gathered((resource.location.file, resource) for resource in requests.objects)
+        before = dict(verdicts)
         verdicts.clear()
+        judged: list[Resource] = []
+        for template, resources in templates.items():
+            places = resources[0].location.places
+            text = texts.get(places.name) if isinstance(places, TemplatePlaces) else None
+            verdicts[template] = ((around, text, stamp([Path(template)])), [])
+            if template in before and before[template][0] == verdicts[template][0]:
+                verdicts[template] = before[template]
+            else:
+                judged += resources
+        for resource, problems in policies.judge(_with_own_places(judged), requests, token):
+            verdicts[resource.location.file][1].extend(problems)
+        yield from (problem for _, problems in verdicts.values() for problem in problems)
+        if token.late:
+            verdicts.clear()
+        yield from _remarks(policies, token, file)
 
 
 def _with_own_places(resources: Sequence[Resource]) -> Iterator[Resource]:

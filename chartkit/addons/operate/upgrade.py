@@ -100,7 +100,12 @@ def shortest(
     while waiting:
         pair = waiting.popleft()
         if pair == target:
-            return Route(tuple(_back(target, came_from)))
+            pairs: list[Pair] = []
+            step: Pair | None = target
+            while step is not None:
+                pairs.append(step)
+                step = came_from[step]
+            return Route(tuple(pairs[::-1]))
         # The supported pairs one step on, none beyond the target
         following: list[Pair] = []
         newer = [version for version in matrix(data) if pair.kyverno < version <= target.kyverno]
@@ -133,15 +138,6 @@ def shortest(
         )
     )
     return Route((), furthest)
-
-
-def _back(target: Pair, came_from: dict[Pair, Pair | None]) -> list[Pair]:
-    pairs: list[Pair] = []
-    pair: Pair | None = target
-    while pair is not None:
-        pairs.append(pair)
-        pair = came_from[pair]
-    return pairs[::-1]
 
 
 def parse_pair(text: str) -> Pair:

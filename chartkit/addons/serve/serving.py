@@ -390,15 +390,6 @@ class ClusterPolicies:
         for resource in reader.discovery.all:
             if is_role_binding(Resource(sample(resource))):
                 bindings.extend(reader.everywhere(resource))
-        world = self._world(installed, requests)
-
-        unread = [f"not read: {what}: {reason}" for what, reason in reader.unread.items()]
-        result = served(requests, world, environment, notes, bindings)
-        return replace(result, notes=(*result.notes, *unread))
-
-    def _world(self, installed: InstalledPolicies, requests: Requests) -> Callable[[], World]:
-        """Return a function that gives the present cluster, below the objects of files."""
-        reader, survey = installed.survey.reader, installed.survey
         if requests.objects:
             installed.world(requests)
 
@@ -409,7 +400,9 @@ class ClusterPolicies:
                     return installed.world(requests)
             return survey.world(requests.inputs)
 
-        return world
+        unread = [f"not read: {what}: {reason}" for what, reason in reader.unread.items()]
+        result = served(requests, world, environment, notes, bindings)
+        return replace(result, notes=(*result.notes, *unread))
 
     def changed(self) -> bool:
         """Report whether policies, exceptions, namespaces or bindings changed in the cluster."""

@@ -355,7 +355,24 @@ def _project(
     rows = [*inventory.rows, *compare_meanings(policies, library, track("comparing"))]
     project = AdoptedProject([], policies, exclude=options.exclude)
     for estate in estates:
-        rows += _add_environment(project, estate, inventory, options)
+        versions, of_engine = find_versions(estate, options)
+        engine = migrate_values(estate, versions)
+        in_use = list(_policies(inventory, estate.name))
+        exceptions = take_exceptions(estate, in_use)
+        estate.exceptions = list(exceptions.taken)
+        project.texts |= engine.texts | exceptions.texts
+        chart, of_chart = chart_settings(estate, {resource.name for resource in in_use})
+        project.environments.append(
+            AdoptedEnvironment(
+                estate.name,
+                versions,
+                tuple(engine.texts),
+                f"{_EXCEPTIONS}/{estate.file_name}" if exceptions.texts else "",
+                workloads=tuple(estate.workloads),
+                chart=chart,
+            )
+        )
+        rows += [*of_engine, *engine.rows, *of_chart, *exceptions.rows]
     moved = project.share()
     return project, [_with_paths(row, moved) for row in rows]
 
@@ -364,30 +381,6 @@ def _with_paths(row: Row, moved: Mapping[str, str]) -> Row:
     """Return a row with the paths of files where they are now."""
     named = next((name for name in moved if name in row.message), "")
     return replace(row, message=row.message.replace(named, moved[named])) if named else row
-
-
-def _add_environment(
-    project: AdoptedProject, estate: Estate, inventory: PolicyInventory, options: AdoptOptions
-) -> list[Row]:
-    """Add an environment with its files to a project; return the rows about it."""
-    versions, rows = find_versions(estate, options)
-    engine = migrate_values(estate, versions)
-    policies = list(_policies(inventory, estate.name))
-    exceptions = take_exceptions(estate, policies)
-    estate.exceptions = list(exceptions.taken)
-    project.texts |= engine.texts | exceptions.texts
-    chart, of_chart = chart_settings(estate, {resource.name for resource in policies})
-    project.environments.append(
-        AdoptedEnvironment(
-            estate.name,
-            versions,
-            tuple(engine.texts),
-            f"{_EXCEPTIONS}/{estate.file_name}" if exceptions.texts else "",
-            workloads=tuple(estate.workloads),
-            chart=chart,
-        )
-    )
-    return [*rows, *engine.rows, *of_chart, *exceptions.rows]
 
 
 def _policies(inventory: PolicyInventory, environment: str) -> Iterator[Resource]:

@@ -85,8 +85,10 @@ def baseline_of(
     that a render finds; track: shows how many kinds of a cluster are read."""
     counts: dict[Violation, int] = {violation.violation: violation.count for violation in rendered}
     accepted = _Known(made={object_name(resource) for resource in filter(is_made, estate.objects)})
-    if estate.survey is not None:
-        _scan_cluster(estate, installed, accepted, track)
+    if (survey := estate.survey) is not None:
+        compiled = compiled_set(installed)
+        judged = survey.objects(compiled.policies, track=track)
+        run_scan(compiled.policies, judged, accepted.add, survey.context(compiled))
         for violation in accepted.matcher.updated(lambda _: True):
             counts[violation.violation] = max(violation.count, counts.get(violation.violation, 0))
     if not counts:
@@ -102,16 +104,6 @@ def baseline_of(
     row = Row(Outcome.TAKEN, "baseline", message, None, hint, estate.name)
     entries = [KnownViolation(count, counts[count]) for count in sorted(counts)]
     return baseline_text(Baseline(Path()), entries), [row]
-
-
-def _scan_cluster(
-    estate: Estate, installed: Sequence[Resource], violations: _Known, track: Track
-) -> None:
-    survey = estate.survey
-    assert survey is not None
-    compiled = compiled_set(installed)
-    objects = survey.objects(compiled.policies, track=track)
-    run_scan(compiled.policies, objects, violations.add, survey.context(compiled))
 
 
 def try_out(

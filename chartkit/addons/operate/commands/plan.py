@@ -19,7 +19,7 @@ from chartkit.scan.gate import Threshold
 
 if TYPE_CHECKING:
     from chartkit.addons.operate.rehearsal import Values
-    from chartkit.addons.operate.upgrade import Pair, Plan
+    from chartkit.addons.operate.upgrade import Pair
     from chartkit.kyverno.releases import ReleaseData
     from chartkit.kyverno.versions import Release
 
@@ -90,39 +90,25 @@ def plan(
     if not route.exists and not skip_minors:
         skipping = shortest(first, last, skip_minors=True, data=data)
         shortcut = len(skipping.steps) if skipping.exists else None
-    order = Plan(first, last, route, shortcut, eks, today(), release, data)
     if inputs.paths or inputs.cluster:
-        raise SystemExit(_rehearsed(environment or "", order, values, inputs, options, fail_on))
+        from chartkit.addons.operate.rehearsal import rehearse, steps_between
+        from chartkit.addons.operate.rehearsal.report import report as rehearsal_report
+
+        stderr, converting = partial(click.echo, err=True), partial(progress, "converting")
+        steps = steps_between(first.kyverno, release, last.kyverno, data)
+        running = f"{first.kyverno}/{first.kubernetes}"
+        rehearsal = rehearse(
+            environment or "", running, steps, values, inputs, sys.stdin, stderr, converting
+        )
+        show(rehearsal_report(rehearsal), options)
+        for fault in rehearsal.faults:
+            stderr(fault)
+        raise SystemExit(rehearsal.exit_code(fail_on))
     if fail_on or inputs.values or inputs.context or inputs.record:
         message = "--fail-on, -f, --context and --record are for a rehearsal"
         raise InputError(message, hint="add --rehearse PATH or --cluster")
-    show(report(order), options)
+    show(report(Plan(first, last, route, shortcut, eks, today(), release, data)), options)
     raise SystemExit(0 if route.exists else 1)
-
-
-def _rehearsed(
-    environment: str,
-    plan: Plan,
-    values: Values,
-    inputs: InventoryOptions,
-    options: OutputOptions,
-    fail_on: str | None,
-) -> int:
-    """Rehearse a plan, and return the exit code."""
-    from chartkit.addons.operate.rehearsal import rehearse, steps_between
-    from chartkit.addons.operate.rehearsal.report import report
-
-    def stderr(note: object) -> None:
-        click.echo(str(note), err=True)
-
-    steps = steps_between(plan.start.kyverno, plan.release, plan.target.kyverno, plan.data)
-    converting = partial(progress, "converting")
-    start = f"{plan.start.kyverno}/{plan.start.kubernetes}"
-    rehearsal = rehearse(environment, start, steps, values, inputs, sys.stdin, stderr, converting)
-    show(report(rehearsal), options)
-    for fault in rehearsal.faults:
-        stderr(fault)
-    return rehearsal.exit_code(fail_on)
 
 
 def _start(

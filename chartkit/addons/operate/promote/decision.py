@@ -95,7 +95,12 @@ def _caveats(runnable: RunnablePolicy, everywhere: bool) -> Iterator[str]:
         yield "is not evaluated in the background: reports have results of admissions alone"
     if runnable.looks_around:
         yield "asks for other objects, images or services, which may answer otherwise at admission"
-    if _extends(runnable):
+    # Kyverno extends a policy about Pods to their controllers.
+    rules = mappings_at(spec, "matchConstraints", "resourceRules")
+    named = [str(name) for rule in rules for name in rule.get("resources") or ()]
+    for block in _filters(spec):
+        named += [str(kind) for kind in mapping_at(block, "resources").get("kinds") or ()]
+    if any(kind in ("Pod", "pods", "v1/Pod") for kind in named):
         yield (
             "is extended to controllers of Pods: those that run now are refused at their next "
             "update, and their Pods when they are started again"
@@ -125,16 +130,6 @@ def _conditions(spec: Body) -> Iterator[str]:
     own = mappings_at(spec, "matchConditions")
     for condition in (*own, *mappings_at(spec, "webhookConfiguration", "matchConditions")):
         yield str(condition.get("expression") or "")
-
-
-def _extends(runnable: RunnablePolicy) -> bool:
-    """Report whether a policy is about Pods, so that Kyverno extends it to their controllers."""
-    spec = mapping_at(runnable.policy.resource.body, "spec")
-    rules = mappings_at(spec, "matchConstraints", "resourceRules")
-    named = [str(name) for rule in rules for name in rule.get("resources") or ()]
-    for block in _filters(spec):
-        named += [str(kind) for kind in mapping_at(block, "resources").get("kinds") or ()]
-    return any(kind in ("Pod", "pods", "v1/Pod") for kind in named)
 
 
 def chosen(

@@ -140,22 +140,17 @@ def _identity(metadata: str, folder: Path) -> tuple[str, str]:
     return name, version
 
 
-@dataclass(frozen=True, slots=True)
-class Key:
-    """A secret OpenPGP key in a file, and the file of its passphrase."""
-
-    file: Path
-    passphrase: Path | None = None
-
-
-def sign(archives: tuple[ChartArchive, ...], key: Key) -> tuple[ChartArchive, ...]:
-    """Return the archives with their provenance; raise InputError for a key that cannot sign."""
+def sign(
+    archives: tuple[ChartArchive, ...], key: Path, passphrase_file: Path | None
+) -> tuple[ChartArchive, ...]:
+    """Return the archives with their provenance; key: the file of a secret OpenPGP key. Raise
+    InputError for a key that cannot sign."""
     try:
         import pysequoia
     except ImportError:
         hint = extra("provenance")
         raise InputError("signing needs pysequoia, which is not installed", hint=hint) from None
-    signer = _signer(key)
+    signer = _signer(key, passphrase_file)
     signed = []
     for archive in archives:
         text = f"{archive.metadata.rstrip()}\n\n...\nfiles:\n  {archive.file}: {archive.digest}\n"
@@ -164,12 +159,12 @@ def sign(archives: tuple[ChartArchive, ...], key: Key) -> tuple[ChartArchive, ..
     return tuple(signed)
 
 
-def _signer(key: Key) -> PySigner:
+def _signer(key: Path, passphrase_file: Path | None) -> PySigner:
     import pysequoia
 
-    location = Location(str(key.file))
-    content = read_bytes(key.file, _LARGEST_KEY)
-    passphrase = read_text(key.passphrase).rstrip("\r\n") if key.passphrase else None
+    location = Location(str(key))
+    content = read_bytes(key, _LARGEST_KEY)
+    passphrase = read_text(passphrase_file).rstrip("\r\n") if passphrase_file else None
     try:
         secret = pysequoia.Tsk.from_bytes(content)
     except RuntimeError as error:
@@ -178,7 +173,7 @@ def _signer(key: Key) -> PySigner:
     try:
         return secret.signer(passphrase)
     except RuntimeError as error:
-        missing = None if key.passphrase else "name its passphrase's file by --passphrase-file"
+        missing = None if passphrase_file else "name its passphrase's file by --passphrase-file"
         raise InputError(f"cannot sign: {_reason(error)}", location, missing) from None
 
 

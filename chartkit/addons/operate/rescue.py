@@ -8,9 +8,10 @@ nothing answers; `open_webhooks` keeps what they were in a record, and `restore`
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
+from functools import cache
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote
@@ -48,6 +49,7 @@ _SERVICES: Final = Collection("", "v1", "services")
 _SLICES: Final = Collection("discovery.k8s.io", "v1", "endpointslices")
 _KEYS: Final = ("kind", "configuration", "uid", "webhook", "failurePolicy")
 _HINT: Final = "`chartkit rescue --yes` writes it"
+Configurations = Callable[[str, str], Body | None]
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -360,19 +362,6 @@ class Outcome:
     notes: tuple[str, ...] = ()
 
 
-@dataclass(slots=True)
-class _Configurations:
-    """The configurations of a cluster, each read once."""
-
-    cluster: Cluster
-    read: dict[tuple[str, str], Body | None] = field(default_factory=dict)
-
-    def get(self, kind: str, name: str) -> Body | None:
-        if (kind, name) not in self.read:
-            self.read[kind, name] = self.cluster.read(KINDS[kind], name)
-        return self.read[kind, name]
-
-
 def open_webhooks(cluster: Cluster, webhooks: Sequence[Webhook], file: Path) -> Outcome:
     """Set webhooks to `Ignore`, after the record of what they were is written.
 
@@ -383,10 +372,10 @@ def open_webhooks(cluster: Cluster, webhooks: Sequence[Webhook], file: Path) -> 
     if file.exists() and read(file).cluster != cluster.shown:
         text = f"is the record of {read(file).cluster}, and this is {cluster.shown}"
         raise InputError(text, Location(str(file)), "name another by --record FILE")
-    there = _Configurations(cluster)
+    there = _read_once(cluster)
     opened = {_key(entry): entry for entry in before}
     for webhook in webhooks:
-        body = there.get(webhook.kind, webhook.configuration)
+        body = there(webhook.kind, webhook.configuration)
         if body is not None:
             uid = str(mapping_at(body, "metadata").get("uid") or "")
             new = Opened(webhook.kind, webhook.configuration, uid, webhook.name, webhook.policy)
@@ -394,7 +383,7 @@ def open_webhooks(cluster: Cluster, webhooks: Sequence[Webhook], file: Path) -> 
                 opened[_key(new)] = new
     write(file, Record(cluster.shown, tuple(opened.values())))
     chosen = {(webhook.kind, webhook.configuration, webhook.name) for webhook in webhooks}
-    return _write(there, dict.fromkeys(sorted(chosen), IGNORE), ())
+    return _write(cluster, there, dict.fromkeys(sorted(chosen), IGNORE), ())
 
 
 def restore(cluster: Cluster, file: Path) -> Outcome:
@@ -406,12 +395,12 @@ def restore(cluster: Cluster, file: Path) -> Outcome:
     if kept.cluster != cluster.shown:
         text = f"is the record of {kept.cluster}, and this is {cluster.shown}"
         raise InputError(text, Location(str(file)), "choose the cluster by --context NAME")
-    there = _Configurations(cluster)
+    there = _read_once(cluster)
     wanted: dict[tuple[str, str, str], str] = {}
     notes: list[str] = []
     for opened in kept.opened:
         # The reason why a webhook needs no restoring; empty if it needs it.
-        body = there.get(opened.kind, opened.configuration)
+        body = there(opened.kind, opened.configuration)
         if body is None:
             state = "is gone: Kyverno writes its webhooks when it starts"
         else:
@@ -430,17 +419,25 @@ def restore(cluster: Cluster, file: Path) -> Outcome:
             notes.append(f"{opened.configuration}: {opened.webhook} {state}")
         else:
             wanted[_key(opened)] = opened.failurePolicy
-    outcome = _write(there, wanted, notes)
+    outcome = _write(cluster, there, wanted, notes)
     file.unlink(missing_ok=True)
     return outcome
 
 
+def _read_once(cluster: Cluster) -> Configurations:
+    """Return a reader of the configurations of a cluster, which reads each once."""
+    return cache(lambda kind, name: cluster.read(KINDS[kind], name))
+
+
 def _write(
-    there: _Configurations, wanted: Mapping[tuple[str, str, str], str], notes: Sequence[str]
+    cluster: Cluster,
+    there: Configurations,
+    wanted: Mapping[tuple[str, str, str], str],
+    notes: Sequence[str],
 ) -> Outcome:
     changed: list[str] = []
     for kind, name in sorted({key[:2] for key in wanted}):
-        body = there.get(kind, name)
+        body = there(kind, name)
         if body is None:
             continue
         webhooks: list[Any] = []
@@ -453,7 +450,7 @@ def _write(
         # With its version: a configuration that Kyverno wrote meanwhile is not overwritten.
         version = {"resourceVersion": mapping_at(body, "metadata").get("resourceVersion")}
         patch = {"metadata": version, "webhooks": webhooks}
-        there.cluster.merge(KINDS[kind].path(name=name), patch)
+        cluster.merge(KINDS[kind].path(name=name), patch)
     return Outcome(tuple(changed), tuple(notes))
 
 

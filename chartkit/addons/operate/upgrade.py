@@ -32,11 +32,6 @@ class Pair:
     def __str__(self) -> str:
         return f"Kyverno {self.kyverno} on Kubernetes {self.kubernetes}"
 
-    @property
-    def supported(self) -> bool:
-        """True if the matrix supports it."""
-        return self.is_supported()
-
     def is_supported(self, data: ReleaseData = BUILT_IN) -> bool:
         """Report whether the matrix supports it."""
         row = matrix(data).get(self.kyverno)

@@ -202,14 +202,12 @@ def find_versions(estate: Estate, options: AdoptOptions) -> tuple[Versions, list
         kubernetes, eks = kubernetes_version, _EKS in estate.cluster_version
     other = next(filter(None, map(elsewhere, estate.engine)), "")
     if other:
-        rows.append(_elsewhere(other, estate))
+        message = f"is in {other}, and chartkit's charts install it as kyverno/kyverno: "
+        message += "two would run"
+        hint = "engine: false leaves it there; remove it before you set engine: true"
+        location = estate.engine[0].location
+        rows.append(Row(Outcome.LEFT, "Kyverno", message, location, hint, estate.name))
     return Versions(kyverno, kubernetes, eks, chart, release, bool(other)), rows
-
-
-def _elsewhere(key: str, estate: Estate) -> Row:
-    message = f"is in {key}, and chartkit's charts install it as kyverno/kyverno: two would run"
-    hint = "engine: false leaves it there; remove it before you set engine: true"
-    return Row(Outcome.LEFT, "Kyverno", message, estate.engine[0].location, hint, estate.name)
 
 
 def _kyverno(
@@ -225,9 +223,9 @@ def _kyverno(
             message = f"runs as Deployment {deployment.namespace}/{deployment.name}"
             runs.setdefault(version, _row(estate, f"Kyverno {tag}", message, deployment))
             releases_found.setdefault(version, parse_release(tag))
-    if not runs and chart is not None:
-        for version in _installed_by(chart):
-            runs[version] = _row(estate, f"Kyverno {version}", f"is what chart {chart} installs")
+    if not runs and chart is not None and chart in installed_by():
+        version = installed_by()[chart]
+        runs[version] = _row(estate, f"Kyverno {version}", f"is what chart {chart} installs")
     if not runs:
         hint = "give --kyverno VERSION, or name a manifest of Kyverno's Deployments"
         message = f"nothing says which Kyverno runs in {estate.name}"
@@ -247,12 +245,6 @@ def _kyverno(
 def _row(estate: Estate, subject: str, message: str, resource: Resource | None = None) -> Row:
     location = resource.location if resource is not None else None
     return Row(Outcome.TAKEN, subject, message, location, "", estate.name)
-
-
-def _installed_by(chart: Version) -> Iterator[Version]:
-    """Yield the Kyverno that a version of its chart installs."""
-    if chart in installed_by():
-        yield installed_by()[chart]
 
 
 def _assumed(estate: Estate, subject: str, message: str, hint: str) -> Row:

@@ -112,7 +112,7 @@ class FileReader:
             self._documents(read_stdin(self.stdin), named=True)
             return
         where = existing(Path(path))
-        sorter, before = Sorter(self.estate), len(self.estate.rows)
+        before, others = len(self.estate.rows), len(self.estate.objects)
         if not where.is_dir():
             is_any = self._documents(read_file(where), named=True)
         elif is_chart(where):
@@ -124,7 +124,7 @@ class FileReader:
         if not is_any and len(self.estate.rows) == before:
             hint = "name manifests, a chart, values of Kyverno's chart or a recording of a cluster"
             raise InputError("holds nothing to adopt", Location(path), hint)
-        if sorter.added_objects:
+        if len(self.estate.objects) > others:
             self.estate.workloads.append(path)
 
     def _folder(self, folder: Path) -> int:
@@ -139,9 +139,8 @@ class FileReader:
             self._unread(diagnostic)
         notes += [*unread_files(folder, excludes), *itertools.filterfalse(is_unread, rows)]
         self._notes(notes)
-        sorter = Sorter(self.estate)
         for resource in built:
-            sorter.add(Piece(resource))
+            sort_in(Piece(resource), self.estate)
         return count + len(built)
 
     def _notes(self, notes: Iterable[Diagnostic]) -> None:
@@ -188,10 +187,10 @@ class FileReader:
 
     def _object(self, document: Document, start: int) -> None:
         """Sort the objects of a document in; start: the end of the document before it."""
-        sorter = Sorter(self.estate)
-        objects = resources([document])
-        if (line := _code_line(document)) is not None and any(map(sorter.is_kyvernos, objects)):
-            location = Location(document.source.file, line)
+        objects, text, begin = resources([document]), document.source.text, document.start
+        code = first_code(text[begin : document.end])
+        if code is not None and any(map(_is_kyvernos, objects)):
+            location = Location(document.source.file, text.count("\n", 0, begin) + code)
             self.estate.rows += [
                 Row(Outcome.LEFT, Piece(resource).subject, "has Helm code", location, _CHART_HINT)
                 for resource in objects
@@ -199,7 +198,7 @@ class FileReader:
             return
         alone = len(objects) == 1 and objects[0].body is document.body
         for resource in objects:
-            sorter.add(Piece(resource, _own_text(document, start) if alone else ""))
+            sort_in(Piece(resource, _own_text(document, start) if alone else ""), self.estate)
 
     def _chart(self, folder: Path, note: Note) -> int:
         documents = read_file(folder / _CHART_FILE)
@@ -217,21 +216,13 @@ class FileReader:
         options = ChartOptions(namespace=_ENGINE, release=_ENGINE)
         options = options if engine_keys(chart) else ChartOptions()
         rendered = render_inputs(folder, options, note)
-        sorter = Sorter(self.estate)
         for resource in rendered:
-            sorter.add(Piece(resource, chart=str(folder)))
+            sort_in(Piece(resource, chart=str(folder)), self.estate)
         return len(rendered) + (values is not None)
 
 
 def _hint(row: Diagnostic) -> str:
     return (row.hint or "").replace("| chartkit scan -", "| chartkit adopt -")
-
-
-def _code_line(document: Document) -> int | None:
-    """Return the first line with Helm code in a document."""
-    text, start = document.source.text, document.start
-    line = first_code(text[start : document.end])
-    return None if line is None else text.count("\n", 0, start) + line
 
 
 def _own_text(document: Document, start: int) -> str:
@@ -249,36 +240,24 @@ def _own_text(document: Document, start: int) -> str:
     return "\n".join((*comments, text)) + "\n"
 
 
-class Sorter:
-    """Sorts objects into an estate; added_objects: how many do not belong to Kyverno."""
+def _is_kyvernos(resource: Resource) -> bool:
+    """Report whether an object is a policy or another object of Kyverno's."""
+    return group_of(resource) in (KYVERNO_GROUP, CEL_GROUP) or is_policy(resource)
 
-    def __init__(self, estate: Estate) -> None:
-        self._estate = estate
-        self._before = len(estate.objects)
 
-    @property
-    def added_objects(self) -> int:
-        """The objects that no other place was found for."""
-        return len(self._estate.objects) - self._before
-
-    @staticmethod
-    def is_kyvernos(resource: Resource) -> bool:
-        """Report whether an object is a policy or another object of Kyverno's."""
-        return group_of(resource) in (KYVERNO_GROUP, CEL_GROUP) or is_policy(resource)
-
-    def add(self, piece: Piece) -> None:
-        """Sort one object in."""
-        resource, estate = piece.resource, self._estate
-        if is_exception(resource):
-            estate.exceptions.append(piece)
-        elif upstream.is_policy(resource.body) or is_binding(resource) or is_policy(resource):
-            if mapping_at(piece.resource.body, "metadata", "labels").get(_MANAGED_BY) != _ENGINE:
-                self._estate.policies.append(piece)
-        elif group_of(resource) in (KYVERNO_GROUP, CEL_GROUP):
-            message = "no chart of chartkit's carries this kind"
-            hint = "go on installing it as you do now"
-            estate.rows.append(piece.row(Outcome.LEFT, message, hint))
-        elif is_engine(resource):
-            estate.engine.append(resource)
-        elif group_of(resource) not in _REPORTED:
-            estate.objects.append(resource)
+def sort_in(piece: Piece, estate: Estate) -> None:
+    """Sort an object into an estate."""
+    resource = piece.resource
+    if is_exception(resource):
+        estate.exceptions.append(piece)
+    elif upstream.is_policy(resource.body) or is_binding(resource) or is_policy(resource):
+        if mapping_at(piece.resource.body, "metadata", "labels").get(_MANAGED_BY) != _ENGINE:
+            estate.policies.append(piece)
+    elif group_of(resource) in (KYVERNO_GROUP, CEL_GROUP):
+        message = "no chart of chartkit's carries this kind"
+        hint = "go on installing it as you do now"
+        estate.rows.append(piece.row(Outcome.LEFT, message, hint))
+    elif is_engine(resource):
+        estate.engine.append(resource)
+    elif group_of(resource) not in _REPORTED:
+        estate.objects.append(resource)

@@ -24,7 +24,7 @@ from chartkit.addons.operate.adopt.engine import (
     release_of,
     written_document,
 )
-from chartkit.addons.operate.adopt.files import FileReader, Sorter
+from chartkit.addons.operate.adopt.files import FileReader, sort_in
 from chartkit.addons.operate.adopt.meaning import compare_meanings, substitute
 from chartkit.addons.operate.adopt.model import (
     DEFAULT_ENVIRONMENT,
@@ -50,7 +50,6 @@ from chartkit.library.upstream import is_policy_name
 from chartkit.model import (
     Body,
     Diagnostic,
-    Json,
     Location,
     Resource,
     Severity,
@@ -72,6 +71,7 @@ from chartkit.report.finding import Finding, diagnostic_finding
 from chartkit.safe_text import shown
 from chartkit.scan.cluster import Survey, open_cluster
 from chartkit.scan.cluster_source import ClusterSource
+from chartkit.scan.gate import written_rule
 from chartkit.scan.inputs import STDIN
 
 _DEPLOYMENT: Final = ("apps", "Deployment")
@@ -98,9 +98,8 @@ _WIDTH: Final = max(map(len, Outcome))
 def read_cluster(estate: Estate, reader: Reader) -> None:
     """Add what is in use in a cluster to an estate; raise SourceError where it does not answer."""
     survey = estate.survey = Survey(reader, NO_ATTACHMENTS)
-    sorter = Sorter(estate)
     for resource in (*survey.policies(), *exception_objects(reader), *entry_objects(reader)):
-        sorter.add(Piece(resource))
+        sort_in(Piece(resource), estate)
     for served in reader.discovery.all:
         if (served.kind.group, served.kind.kind) == _DEPLOYMENT:
             estate.engine += filter(is_engine, reader.objects(served))
@@ -206,7 +205,9 @@ def take_exceptions(estate: Estate, policies: Sequence[Resource]) -> ExceptionFi
         spec = mapping_at(resource.body, "spec")
         named = [str(reference.get("name")) for reference in mappings_at(spec, "policyRefs")]
         there = {
-            f"{form.namespace}/{form.name}".removeprefix("/"): set(_rules(form))
+            f"{form.namespace}/{form.name}".removeprefix("/"): {
+                str(rule.get("name")) for rule in mappings_at(form.body, "spec", "rules")
+            }
             for form in policies
         }
         missing = [policy for policy in named if policy not in there]
@@ -216,24 +217,17 @@ def take_exceptions(estate: Estate, policies: Sequence[Resource]) -> ExceptionFi
                 missing.append(policy)
                 continue
             rules = [str(rule) for rule in exception.get("ruleNames") or ()]
-            missing += [f"{policy}/{rule}" for rule in rules if not _has(there[policy], rule)]
+            missing += [
+                f"{policy}/{rule}"
+                for rule in rules
+                if "*" not in rule and written_rule(rule) not in there[policy]
+            ]
         unknown = list(dict.fromkeys(missing))
         if unknown:
             message = f"names what is not there: {', '.join(unknown)}"
             hint = "take it out, or correct it"
             rows.append(piece.row(Outcome.NOTE, message, hint, estate.name))
     return ExceptionFiles(texts, tuple(rows), tuple(taken))
-
-
-def _has(rules: set[str], name: str) -> bool:
-    from chartkit.scan.gate import written_rule
-
-    return "*" in name or written_rule(name) in rules
-
-
-def _rules(policy: Resource) -> list[str]:
-    names: list[Json] = [rule.get("name") for rule in mappings_at(policy.body, "spec", "rules")]
-    return [str(name) for name in names]
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,7 +46,7 @@ def update(source: str | None, digest: str | None, reset: bool) -> None:
     """
     from chartkit.cache_folder import FACTS, Store
     from chartkit.kyverno import releases
-    from chartkit.kyverno.releases import FACTS_KEY
+    from chartkit.kyverno.releases import FACTS_KEY, kept
 
     if reset == (source is not None) or (reset and digest):
         raise click.UsageError("give FILE, URL or --reset")
@@ -64,9 +64,6 @@ def update(source: str | None, digest: str | None, reset: bool) -> None:
     if newer.day < current.day:
         hint = "`chartkit facts update --reset` first, to go back"
         raise InputError(f"is older than the facts in use, of {current.day}", Location(shown), hint)
-    from chartkit.cache_folder import FACTS, Store
-    from chartkit.kyverno.releases import FACTS_KEY, kept
-
     store = Store(FACTS)
     store.save(FACTS_KEY, {"body": newer.body, "source": newer.source, "digest": newer.digest})
     if kept() != newer:

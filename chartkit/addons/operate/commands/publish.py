@@ -106,7 +106,7 @@ def _packed(path: Path, key: Path | None, passphrase: Path | None) -> tuple[Char
     project = read_project(path)
     archives = publish.pack(project)
     if key:
-        archives = publish.sign(archives, publish.Key(key, passphrase))
+        archives = publish.sign(archives, key, passphrase)
     result = checked(project, tuple(project.environments.values()))
     if result.drift:
         hint = "run `chartkit render`, and commit what it writes"

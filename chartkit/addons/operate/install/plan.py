@@ -40,6 +40,8 @@ from chartkit.render.environment import written_values
 
 _SHOWN = 5
 _OWNER = "meta.helm.sh/release-name"
+ROLES = tuple(f"{ENGINE}:{component}" for component in CONTROLLERS)
+"""The names of the engine's aggregated roles."""
 
 
 class Action(StrEnum):
@@ -279,11 +281,6 @@ def _leftovers(steps: Sequence[Step], cluster: Cluster) -> Iterator[str]:
                     f"ClusterRole {name} has no owner, an earlier removal left it: it is deleted "
                     "first"
                 )
-
-
-def names_of(release: str) -> list[str]:
-    """Return the names of an engine's aggregated roles."""
-    return [f"{release}:{component}" for component in CONTROLLERS]
 
 
 def ownerless(cluster: Cluster, names: Iterable[str]) -> list[str]:

@@ -5,16 +5,16 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Final
 
 from chartkit.addons.operate.install.plan import (
+    ROLES,
     Action,
     Plan,
     Step,
-    names_of,
     ownerless,
     remove_ownerless,
 )
@@ -109,22 +109,17 @@ def install(plan: Plan, tools: Tools) -> None:
 
 def cut_short(error: ChartkitError | KeyboardInterrupt, tools: Tools) -> CutShortError:
     """Return an error with the current state."""
-    stands = list(standing(tools.releases, [ENGINE, POLICIES]))
+    stands = []
+    for name in (ENGINE, POLICIES):
+        try:
+            state = described(tools.releases.read(name))
+        except ReleaseError as fault:
+            state = f"not known ({fault.message})"
+        stands.append(f"{name}: {state}")
     if isinstance(error, ChartkitError):
         return CutShortError(error.message, error.hint, stands, tools.again)
     reason = "terminated" if isinstance(error, TerminatedError) else "interrupted"
     return CutShortError(reason, None, stands, tools.again, error)
-
-
-def standing(releases: Releases, names: Iterable[str]) -> Iterable[str]:
-    """Return the state of some releases, a line each."""
-    for name in names:
-        try:
-            there = releases.read(name)
-        except ReleaseError as error:
-            yield f"{name}: not known ({error.message})"
-        else:
-            yield f"{name}: {described(there)}"
 
 
 def failure_lines(error: CutShortError) -> list[str]:
@@ -305,7 +300,7 @@ def removal(
         cluster.shown,
         tuple(there),
         tuple(str(name) for _, name in _webhooks(cluster)) if engine else (),
-        tuple(ownerless(cluster, names_of(ENGINE))) if engine else (),
+        tuple(ownerless(cluster, ROLES)) if engine else (),
         tuple(crd["metadata"]["name"] for crd in crds),
         sum(len(cluster.objects(_served(crd))) for crd in crds) if with_definitions else 0,
         with_definitions,
@@ -338,7 +333,17 @@ def uninstall(removal: Removal, engine: bool, tools: Tools) -> None:
     """
     try:
         for release in removal.releases:
-            _remove(release, engine, removal.with_definitions, tools)
+            try:
+                _removed(release, removal.with_definitions, tools, hooks=True)
+            except (ReleaseError, NoAnswerError) as error:
+                # Kyverno's clean-up jobs need an image and a node, and a webhook without a server
+                # may refuse Helm's requests. If the engine stays, its webhooks do too.
+                if not engine:
+                    raise
+                again = f"once more, without clean-up and webhooks ({error.message})"
+                tools.say(f"{release.name}: {again}")
+                _delete_webhooks(tools)
+                _removed(release, removal.with_definitions, tools, hooks=False)
         if engine:
             _without_webhooks(tools)
             _without_roles(tools)
@@ -354,22 +359,6 @@ def uninstall(removal: Removal, engine: bool, tools: Tools) -> None:
                 tools.say("no CRD of the engine's is left")
     except (ChartkitError, KeyboardInterrupt) as error:
         raise cut_short(error, tools) from None
-
-
-def _remove(release: Release, engine: bool, with_definitions: bool, tools: Tools) -> None:
-    """Remove a release; if that fails, once more without what may block it.
-
-    Kyverno's clean-up jobs need an image and a node, and a webhook without a server may refuse
-    Helm's requests. If the engine stays, its webhooks do too.
-    """
-    try:
-        _removed(release, with_definitions, tools, hooks=True)
-    except (ReleaseError, NoAnswerError) as error:
-        if not engine:
-            raise
-        tools.say(f"{release.name}: once more, without clean-up and webhooks ({error.message})")
-        _delete_webhooks(tools)
-        _removed(release, with_definitions, tools, hooks=False)
 
 
 def _removed(release: Release, with_definitions: bool, tools: Tools, hooks: bool) -> None:
@@ -406,7 +395,7 @@ def _without_roles(tools: Tools) -> None:
 
     def missing() -> str:
         nonlocal clear
-        left = remove_ownerless(tools.cluster, names_of(ENGINE))
+        left = remove_ownerless(tools.cluster, ROLES)
         for name in left:
             tools.say(f"ClusterRole {name} was left, without an owner: it is deleted")
         clear = 0 if left else clear + 1

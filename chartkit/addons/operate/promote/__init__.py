@@ -16,7 +16,6 @@ from typing import Final
 
 from chartkit.addons.operate.promote.decision import (
     Judge,
-    Scope,
     candidates_of,
     chosen,
     decided,
@@ -48,7 +47,7 @@ from chartkit.documents.reader import read_file, read_source, read_text
 from chartkit.documents.yaml_dump import dump_documents
 from chartkit.errors import InputError
 from chartkit.library.profiles import resolve_environment
-from chartkit.model import Body, Json, Location, gathered, mapping_at, mappings_at
+from chartkit.model import Body, Location, gathered, mapping_at, mappings_at
 from chartkit.output import atomic_folder
 from chartkit.output.atomic_folder import write_together
 from chartkit.project.environment import Environment
@@ -139,19 +138,16 @@ def _targets(project: Project, name: str) -> list[Environment]:
 
 
 def _plan(project: Project, environment: Environment, options: PromoteOptions) -> Plan:
-    scope = Scope(options.namespaces)
     target = project_environment(project, environment)
     candidates, policies = candidates_of(target, _names(project, environment))
-    wanted = chosen(options, candidates, _enforced(project, options, scope), scope)
+    wanted = chosen(options, candidates, _enforced(project, options))
     notes: list[str] = []
-    reading = EvidenceReader(
-        Judge(wanted, target, scope, options.owner_label), policies, options, notes
-    )
+    reading = EvidenceReader(Judge(wanted, target, options), policies, options, notes)
     if wanted:
         reading.workloads(project, environment)
         reading.given()
         reading.live()
-    planned = tuple(decided(candidate, options, scope) for candidate in wanted)
+    planned = tuple(decided(candidate, options) for candidate in wanted)
     notes += (str(diagnostic) for diagnostic in policies.diagnostics)
     sources, unread = tuple(reading.sources.items()), tuple(reading.unread)
     return Plan(environment.name, options.namespaces, planned, sources, tuple(notes), unread)
@@ -162,7 +158,7 @@ def _names(project: Project, environment: Environment) -> list[str]:
     return list(resolve_environment(environment, library, project.root).policies)
 
 
-def _enforced(project: Project, options: PromoteOptions, scope: Scope) -> frozenset[str] | None:
+def _enforced(project: Project, options: PromoteOptions) -> frozenset[str] | None:
     """Return the policies that the environment of --from enforces, None without it."""
     if options.source is None:
         return None
@@ -170,7 +166,9 @@ def _enforced(project: Project, options: PromoteOptions, scope: Scope) -> frozen
     for environment in _targets(project, options.source):
         source = project_environment(project, environment)
         candidates, _ = candidates_of(source, _names(project, environment))
-        enforced.append({item.name for item in candidates if not only_audits(item, scope)})
+        enforced.append(
+            {item.name for item in candidates if not only_audits(item, options.namespaces)}
+        )
     return frozenset(set.intersection(*enforced))
 
 
@@ -281,17 +279,16 @@ def _taken_back(project: Project, options: PromoteOptions, today: date) -> Promo
 def _text_without(file: Path, policies: Sequence[str]) -> str | None:
     """Return the text of a file without the exceptions of some policies, None if nothing is left;
     an exception for another policy as well stays whole. Raise InputError."""
-    kept = [document for document in read_file(file) if not _is_only_for(document.body, policies)]
+    kept = []
+    for document in read_file(file):
+        spec = mapping_at(document.body, "spec")
+        named = [exception.get("policyName") for exception in mappings_at(spec, "exceptions")]
+        named += [reference.get("name") for reference in mappings_at(spec, "policyRefs")]
+        if not named or any(policy_name(str(name), policies) not in policies for name in named):
+            kept.append(document)
     texts = (document.source.text[document.start : document.end].strip("\n") for document in kept)
     parts = [text.removeprefix("---").strip("\n") for text in texts]
     return "---\n".join(f"{part}\n" for part in parts) if any(parts) else None
-
-
-def _is_only_for(body: Json, policies: Sequence[str]) -> bool:
-    spec = mapping_at(body, "spec")
-    named = [exception.get("policyName") for exception in mappings_at(spec, "exceptions")]
-    named += [reference.get("name") for reference in mappings_at(spec, "policyRefs")]
-    return bool(named) and all(policy_name(str(policy), policies) in policies for policy in named)
 
 
 def _exceptions(planned: PlannedPolicy, until: date) -> Iterator[Body]:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Final
 
 from chartkit.addons.operate.adopt.policies import described_actions
@@ -70,14 +71,14 @@ def caveats_of(candidate: Candidate, everywhere: bool) -> tuple[str, ...]:
 def asks_for_objects_alone(candidate: Candidate) -> bool:
     """Report whether an object alone decides about a policy: not who sends it, the operation, or
     what else is there."""
-    return not any(_asks_for_more(policy) for policy in candidate.compiled)
-
-
-def _asks_for_more(runnable: RunnablePolicy) -> bool:
-    spec = mapping_at(runnable.policy.resource.body, "spec")
-    text = json.dumps(spec, ensure_ascii=False)
-    asks = _USER.search(text) or _REQUEST.search(text)
-    return bool(runnable.looks_around or _names_users(spec) or _names_operations(spec) or asks)
+    for runnable in candidate.compiled:
+        spec = mapping_at(runnable.policy.resource.body, "spec")
+        text = json.dumps(spec, ensure_ascii=False)
+        if runnable.looks_around or _names_users(spec) or _names_operations(spec):
+            return False
+        if _USER.search(text) or _REQUEST.search(text):
+            return False
+    return True
 
 
 def _caveats(runnable: RunnablePolicy, everywhere: bool) -> Iterator[str]:
@@ -88,7 +89,9 @@ def _caveats(runnable: RunnablePolicy, everywhere: bool) -> Iterator[str]:
         yield "asks who sends a request, which reports and scans do not know"
     if _names_operations(spec) or _OPERATION.search(text):
         yield "asks for the operation or the old object: reports and scans see objects as they are"
-    if any(map(_REQUEST.search, _conditions(spec))):
+    conditions = mappings_at(spec, "matchConditions")
+    conditions += mappings_at(spec, "webhookConfiguration", "matchConditions")
+    if any(_REQUEST.search(str(row.get("expression") or "")) for row in conditions):
         yield "has match conditions about the request, which admission alone evaluates"
     background = mapping_at(spec, "evaluation", "background").get("enabled")
     if spec.get("background") is False or background is False:
@@ -126,17 +129,10 @@ def _filters(spec: Body) -> Iterator[Body]:
             yield from mappings_at(match, "all")
 
 
-def _conditions(spec: Body) -> Iterator[str]:
-    own = mappings_at(spec, "matchConditions")
-    for condition in (*own, *mappings_at(spec, "webhookConfiguration", "matchConditions")):
-        yield str(condition.get("expression") or "")
-
-
 def chosen(
     options: PromoteOptions,
     candidates: Sequence[Candidate],
     enforced: frozenset[str] | None,
-    scope: Scope,
 ) -> list[Candidate]:
     """Return the candidates that options name; enforced: the policies that another environment
     enforces, None where that does not matter. Raise InputError for an invalid name."""
@@ -152,14 +148,15 @@ def chosen(
     return [
         candidate
         for candidate in candidates
-        if only_audits(candidate, scope) and (enforced is None or candidate.name in enforced)
+        if only_audits(candidate, options.namespaces)
+        and (enforced is None or candidate.name in enforced)
     ]
 
 
-def decided(candidate: Candidate, options: PromoteOptions, scope: Scope) -> PlannedPolicy:
+def decided(candidate: Candidate, options: PromoteOptions) -> PlannedPolicy:
     """Return the decision about a policy, with all its evidence."""
-    candidate.caveats = caveats_of(candidate, everywhere=not scope.patterns)
-    if not only_audits(candidate, scope):
+    candidate.caveats = caveats_of(candidate, everywhere=not options.namespaces)
+    if not only_audits(candidate, options.namespaces):
         return PlannedPolicy(candidate, Verdict.DONE)
     # Drop reported violations that the engine found as well, and add the owners that the engine
     # knows to the other reported ones
@@ -170,7 +167,6 @@ def decided(candidate: Candidate, options: PromoteOptions, scope: Scope) -> Plan
         owned = replace(violation, owner=violation.owner or owners.get(violation.subject, ""))
         seen.setdefault((violation.subject, violation.rule), owned)
     evidence.blocked[:] = seen.values()
-    evidence = candidate.evidence
     exceptions = 0
     if options.with_exceptions and evidence.blocked:
         exceptions = len({violation.subject for violation in evidence.blocked})
@@ -212,30 +208,13 @@ def owners_of(violations: Iterable[Violation]) -> list[str]:
 
 
 @dataclass(slots=True)
-class Scope:
-    """The namespaces in which policies are promoted; patterns: names with wildcards, none for all
-    and for cluster-scoped objects."""
-
-    patterns: tuple[str, ...]
-    _matchers: list[Callable[[str], bool]] = field(init=False)
-
-    def __post_init__(self) -> None:
-        self._matchers = [compile_wildcard(pattern) for pattern in self.patterns]
-
-    def has(self, namespace: str) -> bool:
-        """Report whether the scope has a namespace; empty for cluster-scoped objects."""
-        return not self.patterns or any(fits(namespace) for fits in self._matchers)
-
-
-@dataclass(slots=True)
 class Judge:
-    """Adds the results of the engine to the evidence of candidates; owner_label: of objects and
-    their namespaces."""
+    """Adds the results of the engine to the evidence of candidates; options: the namespaces in
+    which these are promoted, and the label of objects and their namespaces that names owners."""
 
     candidates: Sequence[Candidate]
     environment: ProjectEnvironment
-    scope: Scope
-    owner_label: str
+    options: PromoteOptions
     _by_id: dict[str, Candidate] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -244,17 +223,23 @@ class Judge:
     def files(self, source: str, objects: Sequence[Resource], policies: PolicySet) -> None:
         """Judge objects of manifests and charts."""
         requests = Requests.of(policies, objects)
-        sink = _Sink(self, source, requests.namespaces)
-        run_scan(policies.policies, objects, sink.add, requests.context(requests.world()))
+        sink = partial(self._add, source, requests.namespaces, set())
+        run_scan(policies.policies, objects, sink, requests.context(requests.world()))
 
     def cluster(self, source: str, survey: Survey) -> frozenset[Passed]:
         """Judge the objects of a cluster, which has its exceptions in addition to the project's;
         return what passes. Raise SourceError where it does not answer."""
         policies = self.environment.policies(survey.around)
         running = [policy for policy in policies.policies if policy.policy.id in self._by_id]
-        sink = _Sink(self, source, survey.namespaces)
-        run_scan(running, survey.objects(running), sink.add, survey.context(policies))
-        return frozenset(sink.passed)
+        passed: set[Passed] = set()
+        sink = partial(self._add, source, survey.namespaces, passed)
+        run_scan(running, survey.objects(running), sink, survey.context(policies))
+        return frozenset(passed)
+
+    def has(self, namespace: str) -> bool:
+        """Report whether policies are promoted in a namespace; empty for cluster-scoped objects."""
+        patterns = self.options.namespaces
+        return not patterns or any(compile_wildcard(pattern)(namespace) for pattern in patterns)
 
     def is_unsent(self, candidate: Candidate, resource: Resource, labels: Labels) -> bool:
         """Report whether the environment's Kyverno is never sent an object that a policy is for."""
@@ -262,61 +247,51 @@ class Judge:
             return False
         return bool(self.environment.configuration.unsent_with_pods(resource, labels))
 
-    def candidate(self, policy_id: str) -> Candidate | None:
-        """Return the candidate that a policy belongs to, None for another policy."""
-        return self._by_id.get(policy_id)
-
     def owner(self, resource: Resource, labels: Labels) -> str:
         """Return the owner of an object by its label, or by the label of its namespace."""
         metadata = mapping_at(resource.body, "metadata")
-        own = mapping_at(metadata, "labels").get(self.owner_label)
-        return str(own or labels.get(resource.namespace, {}).get(self.owner_label) or "")
+        own, label = mapping_at(metadata, "labels"), self.options.owner_label
+        return str(own.get(label) or labels.get(resource.namespace, {}).get(label) or "")
 
-
-@dataclass(slots=True)
-class _Sink:
-    """The results of one source."""
-
-    judge: Judge
-    source: str
-    labels: Labels
-    passed: set[Passed] = field(default_factory=set)
-
-    def add(self, resource: Resource, results: Sequence[RuleResult]) -> None:
+    def _add(
+        self,
+        source: str,
+        labels: Labels,
+        passed: set[Passed],
+        resource: Resource,
+        results: Sequence[RuleResult],
+    ) -> None:
         """Add the results of one object to the evidence of the policies that gave them."""
-        if not self.judge.scope.has(resource.namespace):
+        if not self.has(resource.namespace):
             return
         by_candidate: dict[str, tuple[Candidate, list[RuleResult]]] = {}
         for result in results:
-            candidate = self.judge.candidate(result.policy_id)
+            candidate = self._by_id.get(result.policy_id)
             if candidate is not None and result.type in _JUDGED:
                 by_candidate.setdefault(candidate.name, (candidate, []))[1].append(result)
         if not by_candidate:
             return
         subject = ObjectName(resource.kind, resource.namespace, resource.name)
         for candidate, rule_results in by_candidate.values():
-            if self.judge.is_unsent(candidate, resource, self.labels):
+            if self.is_unsent(candidate, resource, labels):
                 candidate.evidence.unsent.add(subject)
             else:
                 evidence = candidate.evidence
                 decided = False
                 for result in rule_results:
-                    if result.status in _BLOCKING:
-                        evidence.blocked.append(self._violation(subject, resource, result))
-                    elif result.status is Status.ERROR:
-                        evidence.undecided.append(self._violation(subject, resource, result))
+                    if result.status in _BLOCKING or result.status is Status.ERROR:
+                        is_error = result.status is Status.ERROR
+                        hits = evidence.undecided if is_error else evidence.blocked
+                        where = resource.location
+                        where = where.within(result.fields[0]) if result.fields else where
+                        owner = self.owner(resource, labels)
+                        rule, text = result.rule, result.message
+                        hits.append(Violation(subject, rule, text, source, owner, resource, where))
                     elif result.status in (Status.PASS, Status.SKIP):
                         decided = True
-                        self.passed.add((candidate.name, subject, result.rule))
+                        passed.add((candidate.name, subject, result.rule))
                 if decided:
-                    evidence.judged.setdefault(self.source, set()).add(subject)
-
-    def _violation(self, subject: ObjectName, resource: Resource, result: RuleResult) -> Violation:
-        where = resource.location
-        if result.fields:
-            where = where.within(result.fields[0])
-        owner = self.judge.owner(resource, self.labels)
-        return Violation(subject, result.rule, result.message, self.source, owner, resource, where)
+                    evidence.judged.setdefault(source, set()).add(subject)
 
 
 def candidates_of(
@@ -341,9 +316,9 @@ def policy_name(policy: str, names: Iterable[str]) -> str:
     return policy
 
 
-def only_audits(candidate: Candidate, scope: Scope) -> bool:
-    """Report whether any rule of a policy only reports in any of the namespaces."""
-    probes = [glob.replace("*", "").replace("?", "x") for glob in scope.patterns] or [_ELSEWHERE]
+def only_audits(candidate: Candidate, namespaces: Iterable[str]) -> bool:
+    """Report whether any rule of a policy only reports in any namespaces of some names."""
+    probes = [glob.replace("*", "").replace("?", "x") for glob in namespaces] or [_ELSEWHERE]
     return any(
         policy.action(rule, probe) == AUDIT
         for policy in candidate.compiled

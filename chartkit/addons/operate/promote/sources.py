@@ -8,11 +8,12 @@ from datetime import UTC, datetime
 from io import StringIO
 from itertools import filterfalse
 from pathlib import Path
+from types import MappingProxyType
 from typing import Final
 from urllib.parse import urlencode, urlsplit
 
 from chartkit.addons.operate.promote.decision import Judge, Labels, Passed, asks_for_objects_alone
-from chartkit.addons.operate.promote.model import Candidate, ObjectName, PromoteOptions, Violation
+from chartkit.addons.operate.promote.model import ObjectName, PromoteOptions, Violation
 from chartkit.documents.json_text import parse_json
 from chartkit.documents.unread import UNREADABLE, is_unread, unread_at
 from chartkit.engine import NO_ATTACHMENTS
@@ -61,8 +62,7 @@ def is_report(resource: Resource) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class ReportedResult:
-    """A result as reports have it; source: of the report, such as `kyverno`, may be empty; moment:
-    None where no time is given."""
+    """A result as reports have it; moment: None where no time is given."""
 
     policy: str
     rule: str
@@ -71,7 +71,6 @@ class ReportedResult:
     subject: ObjectName
     api_version: str
     moment: datetime | None = None
-    source: str = ""
 
     @property
     def resource(self) -> Resource:
@@ -84,7 +83,6 @@ class ReportedResult:
 def results_of(report: Body) -> Iterator[ReportedResult]:
     """Yield the results of a report."""
     scope = mapping_at(report, "scope")
-    source = text_of(report.get("source"))
     for result in mappings_at(report, "results"):
         for subject in mappings_at(result, "resources") or [scope]:
             yield ReportedResult(
@@ -95,7 +93,6 @@ def results_of(report: Body) -> Iterator[ReportedResult]:
                 ObjectName(*(text_of(subject.get(key)) for key in ("kind", "namespace", "name"))),
                 text_of(subject.get("apiVersion")),
                 moment_of(mapping_at(result, "timestamp").get("seconds")),
-                text_of(result.get("source")) or source,
             )
 
 
@@ -118,55 +115,6 @@ def cluster_reports(reader: Reader) -> Iterator[ReportedResult]:
             seen.add(kind)
             for report in reader.objects(served):
                 yield from results_of(report.body)
-
-
-@dataclass(slots=True)
-class ReportJudge:
-    """Adds results of reports to the evidence of candidates.
-
-    labels: of the namespaces of the cluster that reports are of, as far as they are known; passed:
-    what the engine found of its objects after the reports were written.
-    """
-
-    judge: Judge
-    labels: Labels = field(default_factory=dict)
-    passed: frozenset[Passed] = frozenset()
-
-    def add(self, source: str, results: Iterable[ReportedResult]) -> int:
-        """Add the results of one source; return how many were of candidates."""
-        by_key = {
-            key: candidate
-            for candidate in self.judge.candidates
-            for policy in candidate.compiled
-            for key in (policy.policy.key, policy.policy.name)
-        }
-        count = 0
-        for result in results:
-            candidate = by_key.get(result.policy)
-            if candidate is not None and self.judge.scope.has(result.subject.namespace):
-                count += 1
-                evidence, subject = candidate.evidence, result.subject
-                evidence.reported[result.status] += 1
-                if result.moment is not None:
-                    evidence.add_time(result.moment)
-                if self.judge.is_unsent(candidate, result.resource, self.labels):
-                    evidence.unsent.add(subject)
-                elif result.status in _DECIDED:
-                    evidence.judged.setdefault(source, set()).add(subject)
-                elif self._is_outdated(candidate, result):
-                    evidence.outdated += 1
-                elif result.status in _BLOCKING or result.status == "error":
-                    violation = Violation(
-                        subject, result.rule, result.message, source, "", result.resource
-                    )
-                    blocking = result.status in _BLOCKING
-                    (evidence.blocked if blocking else evidence.undecided).append(violation)
-        return count
-
-    def _is_outdated(self, candidate: Candidate, result: ReportedResult) -> bool:
-        """Report whether the object passes by now, which it alone decides."""
-        passes = (candidate.name, result.subject, result.rule) in self.passed
-        return passes and asks_for_objects_alone(candidate)
 
 
 def reporter_results(
@@ -216,21 +164,12 @@ def _asked(url: str, services: ServiceSource) -> Body:
 
 
 def _result(item: Body) -> ReportedResult:
-    texts = {
-        key: str(item.get(key) or "")
-        for key in ("policy", "rule", "status", "message", "kind", "namespace", "name")
-    }
-    subject = ObjectName(texts["kind"], texts["namespace"], texts["name"])
-    return ReportedResult(
-        texts["policy"],
-        texts["rule"],
-        texts["status"],
-        texts["message"],
-        subject,
-        str(item.get("apiVersion") or ""),
-        moment_of(item.get("timestamp")),
-        str(mapping_at(item, "properties").get("source") or ""),
+    names = ("policy", "rule", "status", "message", "apiVersion", "kind", "namespace", "name")
+    policy, rule, status, message, api_version, *subject = (
+        str(item.get(name) or "") for name in names
     )
+    moment = moment_of(item.get("timestamp"))
+    return ReportedResult(policy, rule, status, message, ObjectName(*subject), api_version, moment)
 
 
 @dataclass(slots=True)
@@ -297,13 +236,49 @@ class EvidenceReader:
             self.sources[source] = len(
                 {name for candidate in self.judge.candidates for name in candidate.evidence.objects}
             )
-            reports = ReportJudge(self.judge, survey.namespaces, passed)
-            self._reported(f"reports of {source}", cluster_reports(reader), reports)
+            reported = cluster_reports(reader)
+            self._reported(f"reports of {source}", reported, survey.namespaces, passed)
             self.notes += (f"{source}: {line}" for line in survey.unread())
 
     def _reported(
-        self, source: str, results: Iterable[ReportedResult], judge: ReportJudge | None = None
+        self,
+        source: str,
+        results: Iterable[ReportedResult],
+        labels: Labels = MappingProxyType({}),
+        passed: frozenset[Passed] = frozenset(),
     ) -> None:
-        count = (judge or ReportJudge(self.judge)).add(source, results)
+        """Add the results of reports to the evidence of candidates.
+
+        labels: of the namespaces of the cluster that reports are of, as far as they are known;
+        passed: what the engine found of its objects after the reports were written.
+        """
+        by_key = {
+            key: candidate
+            for candidate in self.judge.candidates
+            for policy in candidate.compiled
+            for key in (policy.policy.key, policy.policy.name)
+        }
+        count = 0
+        for result in results:
+            candidate, subject = by_key.get(result.policy), result.subject
+            if candidate is None or not self.judge.has(subject.namespace):
+                continue
+            count += 1
+            evidence = candidate.evidence
+            evidence.reported[result.status] += 1
+            if result.moment is not None:
+                evidence.add_time(result.moment)
+            passes = (candidate.name, subject, result.rule) in passed
+            if self.judge.is_unsent(candidate, result.resource, labels):
+                evidence.unsent.add(subject)
+            elif result.status in _DECIDED:
+                evidence.judged.setdefault(source, set()).add(subject)
+            elif passes and asks_for_objects_alone(candidate):
+                # The object passes by now, which it alone decides.
+                evidence.outdated += 1
+            elif result.status in _BLOCKING or result.status == "error":
+                hits = evidence.blocked if result.status in _BLOCKING else evidence.undecided
+                rule, text, resource = result.rule, result.message, result.resource
+                hits.append(Violation(subject, rule, text, source, "", resource))
         if count:
             self.sources[source] = count

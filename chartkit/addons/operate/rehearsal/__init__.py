@@ -143,7 +143,9 @@ def rehearse(
             unread = tuple(f"{what}: {reason}" for what, reason in reader.unread.items())
     for legacy in inventory.objects:
         asked.add(legacy.resource)
-    releases = [*filter(None, [values]), *declared_values(asked.releases, note)]
+    folders = sorted({Path(resource.location.file).parent for resource in asked.releases})
+    declared = engine_releases(asked.releases, folders, note)
+    releases = [*filter(None, [values]), *(given for _, given in declared if given)]
     for step in steps:
         for fact in step.facts:
             fact.ask(releases)
@@ -413,15 +415,6 @@ def environment_values(project: Project, environment: Environment) -> Values:
     files += [folder / name for name in environment.values_files]
     installed = [file for file in files if environment.engine and file.is_file()]
     return [document for file in installed for document in read_file(file)]
-
-
-def declared_values(objects: Sequence[Resource], note: Note) -> Iterator[Values]:
-    """Yield the values of each release of Kyverno's chart that objects of Argo CD or Flux declare;
-    note: called for those that cannot be read."""
-    folders = sorted({Path(resource.location.file).parent for resource in objects})
-    for _, documents in engine_releases(objects, folders, note):
-        if documents:
-            yield documents
 
 
 def engine_releases(

@@ -15,8 +15,6 @@ from chartkit.model import Location
 
 if TYPE_CHECKING:
     from cryptography import x509
-    from cryptography.hazmat.primitives import hashes
-    from cryptography.hazmat.primitives.asymmetric import ec
 
 AUTHORITY: Final = "ca.crt"
 CERTIFICATE: Final = "tls.crt"
@@ -103,26 +101,51 @@ def _alternatives(names: Sequence[str]) -> Iterator[x509.GeneralName]:
 
 def _make(folder: Path, names: Sequence[str]) -> None:
     from cryptography import x509
-    from cryptography.hazmat.primitives import serialization
+    from cryptography.hazmat.primitives import hashes, serialization
     from cryptography.hazmat.primitives.asymmetric import ec
 
+    now = datetime.now(UTC)
     encoding = serialization.Encoding.PEM
     root_key, key = ec.generate_private_key(ec.SECP256R1()), ec.generate_private_key(ec.SECP256R1())
-    root_name = _name("chartkit serve CA")
+    root_name, name = (
+        x509.Name([x509.NameAttribute(x509.oid.NameOID.COMMON_NAME, text)])
+        for text in ("chartkit serve CA", "chartkit serve")
+    )
+    usage = x509.KeyUsage(
+        digital_signature=True,
+        content_commitment=False,
+        key_encipherment=False,
+        data_encipherment=False,
+        key_agreement=False,
+        key_cert_sign=True,
+        crl_sign=True,
+        encipher_only=False,
+        decipher_only=False,
+    )
+    both = (
+        x509.CertificateBuilder()
+        .issuer_name(root_name)
+        .not_valid_before(now - timedelta(hours=1))
+        .not_valid_after(now + _LIFETIME)
+    )
     root = (
-        _builder(root_name, root_name, root_key.public_key())
+        both.subject_name(root_name)
+        .public_key(root_key.public_key())
+        .serial_number(x509.random_serial_number())
         .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
-        .add_extension(_usage(signs_certificates=True), critical=True)
-        .sign(root_key, _hash())
+        .add_extension(usage, critical=True)
+        .sign(root_key, hashes.SHA256())
     )
     issued = (
-        _builder(_name("chartkit serve"), root_name, key.public_key())
+        both.subject_name(name)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
         .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
         .add_extension(x509.SubjectAlternativeName(list(_alternatives(names))), critical=False)
         .add_extension(
             x509.ExtendedKeyUsage([x509.oid.ExtendedKeyUsageOID.SERVER_AUTH]), critical=False
         )
-        .sign(root_key, _hash())
+        .sign(root_key, hashes.SHA256())
     )
     secret = key.private_bytes(
         encoding, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
@@ -132,51 +155,6 @@ def _make(folder: Path, names: Sequence[str]) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         if (folder / KEY).is_file():
             (folder / KEY).chmod(_PRIVATE)  # The mode that a file has stays.
-        for name, content in {**contents, KEY: secret}.items():
-            with replacing(folder / name, _PRIVATE if name == KEY else 0o666) as file:
-                file.write(content)
-
-
-def _name(text: str) -> x509.Name:
-    from cryptography import x509
-
-    return x509.Name([x509.NameAttribute(x509.oid.NameOID.COMMON_NAME, text)])
-
-
-def _hash() -> hashes.SHA256:
-    from cryptography.hazmat.primitives import hashes
-
-    return hashes.SHA256()
-
-
-def _usage(*, signs_certificates: bool) -> x509.KeyUsage:
-    from cryptography import x509
-
-    return x509.KeyUsage(
-        digital_signature=True,
-        content_commitment=False,
-        key_encipherment=False,
-        data_encipherment=False,
-        key_agreement=False,
-        key_cert_sign=signs_certificates,
-        crl_sign=signs_certificates,
-        encipher_only=False,
-        decipher_only=False,
-    )
-
-
-def _builder(
-    subject: x509.Name, issuer: x509.Name, key: ec.EllipticCurvePublicKey
-) -> x509.CertificateBuilder:
-    from cryptography import x509
-
-    now = datetime.now(UTC)
-    return (
-        x509.CertificateBuilder()
-        .subject_name(subject)
-        .issuer_name(issuer)
-        .public_key(key)
-        .serial_number(x509.random_serial_number())
-        .not_valid_before(now - timedelta(hours=1))
-        .not_valid_after(now + _LIFETIME)
-    )
+        for file, content in {**contents, KEY: secret}.items():
+            with replacing(folder / file, _PRIVATE if file == KEY else 0o666) as stream:
+                stream.write(content)

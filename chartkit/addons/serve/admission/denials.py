@@ -6,7 +6,7 @@ ivpol, mpol) of Kyverno.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Any, Final
 
@@ -20,7 +20,7 @@ Failure = tuple[str, str, str]
 _PASSED: Final = (Status.PASS, Status.SKIP)
 _FAILED: Final = {Status.FAIL: "failed", Status.ERROR: "error"}
 _OLD_BOOLS: Final = frozenset(("y", "Y", "n", "N"))
-_EMITTER: Final[Any] = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
+_DUMPER: Final[Any] = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 _RESOLVER: Final = yaml.resolver.Resolver()
 
 
@@ -80,30 +80,21 @@ def _as_yaml(failures: Sequence[Failure]) -> str:
     by_policy: dict[str, dict[str, str]] = {}
     for policy, rule, message in failures:
         by_policy.setdefault(policy, {})[rule] = message
-    return str(
-        yaml.emit(_events(by_policy), Dumper=_EMITTER, width=1 << 30, indent=2, allow_unicode=True)
-    )
-
-
-def _events(by_policy: Mapping[str, Mapping[str, str]]) -> Iterator[yaml.Event]:
-    yield yaml.StreamStartEvent()
-    yield yaml.DocumentStartEvent(explicit=False)
-    yield yaml.MappingStartEvent(None, None, True, flow_style=False)
+    policies = []
     for policy, rules in sorted(by_policy.items()):
-        yield _scalar(policy)
-        yield yaml.MappingStartEvent(None, None, True, flow_style=False)
-        for rule, message in sorted(rules.items()):
-            yield _scalar(rule)
-            yield _scalar(message)
-        yield yaml.MappingEndEvent()
-    yield yaml.MappingEndEvent()
-    yield yaml.DocumentEndEvent(explicit=False)
-    yield yaml.StreamEndEvent()
+        messages = [(_scalar(rule), _scalar(text)) for rule, text in sorted(rules.items())]
+        policies.append((_scalar(policy), _mapping(messages)))
+    options: Any = {"Dumper": _DUMPER, "width": 1 << 30, "indent": 2, "allow_unicode": True}
+    return str(yaml.serialize(_mapping(policies), **options))
 
 
-def _scalar(text: str) -> yaml.ScalarEvent:
+def _mapping(entries: list[tuple[yaml.Node, yaml.Node]]) -> yaml.Node:
+    return yaml.MappingNode("tag:yaml.org,2002:map", entries, flow_style=False)
+
+
+def _scalar(text: str) -> yaml.Node:
     style = "|" if "\n" in text else '"' if _is_read_otherwise(text) else None
-    return yaml.ScalarEvent(None, None, (True, True), text, style=style)
+    return yaml.ScalarNode("tag:yaml.org,2002:str", text, style=style)
 
 
 def _is_read_otherwise(text: str) -> bool:

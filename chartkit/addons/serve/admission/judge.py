@@ -40,7 +40,17 @@ from chartkit.engine.kubernetes.kinds import GroupVersionKind, resource_name
 from chartkit.engine.ports.services import labels_of
 from chartkit.engine.request import Run
 from chartkit.errors import Bugs, ChartkitError
-from chartkit.model import Body, FieldPath, Json, Location, RuleResult, Status, pointer_of, same
+from chartkit.model import (
+    Body,
+    FieldPath,
+    Json,
+    Location,
+    RuleResult,
+    Status,
+    mapping_at,
+    pointer_of,
+    same,
+)
 
 if TYPE_CHECKING:
     from chartkit.addons.serve.admission.telemetry import Log
@@ -211,19 +221,6 @@ def _before(deadline: float, policies: Iterable[RunnablePolicy]) -> Iterator[Run
         yield policy
 
 
-def _evaluate(run: Run, phase: Phase, policies: Iterable[RunnablePolicy]) -> Iterable[Evaluated]:
-    """Yield the results of each policy with a rule that matches."""
-    clock = time.perf_counter
-    begun = clock()
-    for policy in policies:
-        results: list[RuleResult] = []
-        policy.run_phase(run, phase, results)
-        ended = clock()
-        if results:
-            yield Evaluated(policy, results, ended - begun)
-        begun = ended
-
-
 class _Mutation:
     """The policies that mutate, one after the other on the same object."""
 
@@ -249,8 +246,12 @@ class _Mutation:
                     mutate = denials.not_mutated(policy.policy.key, evaluated.results)
                     break
                 self._undo()
-            elif _spec_flag(policy, "emitWarning"):
-                self._warn(evaluated.results)
+            elif mapping_at(policy.policy.resource.body, "spec").get("emitWarning") is True:
+                self._warnings += [
+                    denials.warning(rule)
+                    for rule in evaluated.results
+                    if rule.status is not Status.SKIP
+                ]
         message = mutate or self._verify() or self._mutate_by_cel() or self._verify_by_cel()
         if message:
             return self._said(Answer(allowed=False, message=message, warnings=self._warnings))
@@ -302,10 +303,14 @@ class _Mutation:
     def _of(self, policy: RunnablePolicy, phase: Phase) -> Evaluated | None:
         """Return the results of one policy; None where no rule of it matches."""
         self._before = self._run.request, self._run.unmarked
-        for evaluated in _evaluate(self._run, phase, (policy,)):
-            self._evaluated.append(evaluated)
-            return evaluated
-        return None
+        begun = time.perf_counter()
+        results: list[RuleResult] = []
+        policy.run_phase(self._run, phase, results)
+        if not results:
+            return None
+        evaluated = Evaluated(policy, results, time.perf_counter() - begun)
+        self._evaluated.append(evaluated)
+        return evaluated
 
     def _undo(self) -> None:
         """Go on with the object as it was before the last policy."""
@@ -321,14 +326,6 @@ class _Mutation:
     @staticmethod
     def _is_successful(evaluated: Evaluated) -> bool:
         return all(result.status not in (Status.FAIL, Status.ERROR) for result in evaluated.results)
-
-    def _warn(self, results: Iterable[RuleResult]) -> None:
-        self._warnings += [denials.warning(rule) for rule in results if rule.status != Status.SKIP]
-
-
-def _spec_flag(policy: RunnablePolicy, key: str) -> bool:
-    spec = policy.policy.resource.body.get("spec")
-    return isinstance(spec, dict) and spec.get(key) is True
 
 
 class Source(Protocol):

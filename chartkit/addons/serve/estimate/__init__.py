@@ -212,7 +212,7 @@ def estimate(given: EstimateInput) -> Estimate:
         notes=(),
     )
     advice = advice_for(result, given.running, tally.narrow_reviews, counter.by_kind)
-    return result.with_advice(advice, notes_for(result, cluster))
+    return replace(result, advice=tuple(advice), notes=tuple(notes_for(result, cluster)))
 
 
 def _counter(given: EstimateInput, hooks: Sequence[Webhook]) -> ReviewCounter:

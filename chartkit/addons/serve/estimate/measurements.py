@@ -234,7 +234,3 @@ class Estimate:
     growth: float
     advice: Sequence[Advice]
     notes: Sequence[str]
-
-    def with_advice(self, advice: Sequence[Advice], notes: Sequence[str]) -> Estimate:
-        """Return the estimate with what follows from it."""
-        return replace(self, advice=tuple(advice), notes=tuple(notes))

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from chartkit.addons.serve.admission.registration import policy_webhooks
-from chartkit.addons.serve.admission.webhooks import VALIDATING, PolicyWebhook, Scope, filters_of
+from chartkit.addons.serve.admission.webhooks import VALIDATING, Scope, filters_of
 from chartkit.engine import RunnablePolicy
 from chartkit.engine.cel_policies.constraints import Constraints
 from chartkit.engine.cel_policies.policy import CelPolicy, read_constraints
@@ -54,19 +54,13 @@ def webhooks(
     scope = Scope(names=names, in_background=True)
     if only_writes:
         scope = replace(scope, judges_writes=_judges_writes_alone)
-    return [_webhook(webhook) for webhook in policy_webhooks(policies, scope)]
-
-
-def _webhook(made: PolicyWebhook) -> Webhook:
-    constraints = read_constraints(
-        {
-            "resourceRules": made.rules,
-            "namespaceSelector": made.namespaces,
-            "objectSelector": made.objects,
-        }
-    )
-    assert constraints is not None
-    return Webhook(made.name, [*made.policies], Constraints(constraints))
+    hooks = []
+    for made in policy_webhooks(policies, scope):
+        selectors = {"namespaceSelector": made.namespaces, "objectSelector": made.objects}
+        constraints = read_constraints({"resourceRules": made.rules, **selectors})
+        assert constraints is not None
+        hooks.append(Webhook(made.name, [*made.policies], Constraints(constraints)))
+    return hooks
 
 
 def names_no_operation(policy: RunnablePolicy) -> bool:

@@ -183,14 +183,6 @@ def _reason(error: RuntimeError) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Pushed:
-    """A chart in a registry. digest: of its manifest, empty where it was there already."""
-
-    reference: str
-    digest: str
-
-
-@dataclass(frozen=True, slots=True)
 class Remote:
     """The place that charts go to: `oci://HOST/PATH`. plain: without encryption."""
 
@@ -215,8 +207,9 @@ def remote(address: str, is_plain: bool) -> Remote:
     return Remote(address.rstrip("/"), is_plain)
 
 
-def push(archive: ChartArchive, to: Remote, overwrite: bool) -> Pushed:
-    """Push a chart. overwrite: whether a version that is there with other content is replaced.
+def push(archive: ChartArchive, to: Remote, overwrite: bool) -> tuple[str, str]:
+    """Push a chart; return its reference and its manifest's digest, empty where it was there
+    already. overwrite: whether a version that is there with other content is replaced.
 
     Raise PublishError where the registry refuses, or has that version with other content.
     """
@@ -224,7 +217,7 @@ def push(archive: ChartArchive, to: Remote, overwrite: bool) -> Pushed:
     if not overwrite:
         there = _pull(archive, to)
         if there == archive.content:
-            return Pushed(reference, "")
+            return reference, ""
         if there is not None:
             text = f"{reference} is there with other content"
             raise PublishError(f"{text}: raise `chartVersion` in chartkit.yaml, or --overwrite it")
@@ -234,7 +227,7 @@ def push(archive: ChartArchive, to: Remote, overwrite: bool) -> Pushed:
         digest = _DIGEST.search("".join(HelmClient(_LIMIT_SECONDS).run(arguments)))
     if digest is None:
         raise PublishError(f"Helm named no digest of {reference}")
-    return Pushed(reference, digest[0])
+    return reference, digest[0]
 
 
 def _pull(archive: ChartArchive, to: Remote) -> bytes | None:

@@ -72,29 +72,19 @@ class Refusal:
         return f"{self.kind} {self.namespace}/{self.name}" if self.namespace else self.name
 
 
-@dataclass(frozen=True, slots=True)
-class Refusals:
-    """Everything that is refused; notes: what could not be asked, and why."""
-
-    found: tuple[Refusal, ...]
-    notes: tuple[str, ...] = ()
-
-
-def refusals(cluster: Cluster, now: datetime | None = None) -> Refusals:
-    """Return the objects refused now, or within the last hour, each once.
-
-    now: the time; None for the machine's clock.
-    """
+def refusals(cluster: Cluster) -> tuple[list[Refusal], list[str]]:
+    """Return the objects refused now, or within the last hour, each once, and why something could
+    not be asked."""
     refused: list[Refusal] = []
     notes: list[str] = []
-    recent = (now or datetime.now(UTC)) - _RECENT
+    recent = datetime.now(UTC) - _RECENT
     for read in (_probed, _conditions, lambda asked: _events(asked, recent)):
         try:
             refused += read(cluster)
         except ClusterError as error:
             notes.append(error.message)
     first = {(hit.kind, hit.namespace, hit.name): hit for hit in reversed(refused)}
-    return Refusals(tuple(sorted(first.values())), tuple(dict.fromkeys(notes)))
+    return sorted(first.values()), list(dict.fromkeys(notes))
 
 
 def _probed(cluster: Cluster) -> Sequence[Refusal]:
@@ -165,7 +155,7 @@ class Diagnosis:
 
     cluster: str
     webhooks: tuple[Webhook, ...]
-    unanswered: dict[Service, str]
+    unanswered: dict[str, str]
     refused: tuple[Refusal, ...]
     opening: tuple[Webhook, ...]
     notes: tuple[str, ...]
@@ -175,7 +165,7 @@ class Diagnosis:
         """True if a change would open something."""
         return bool(self.opening)
 
-    def silent(self, opened: Iterable[Opened]) -> dict[Service, str]:
+    def silent(self, opened: Iterable[Opened]) -> dict[str, str]:
         """Return the reasons why nothing answers for the services of webhooks that were opened."""
         names = {(hook.kind, hook.configuration, hook.webhook) for hook in opened}
         services = {
@@ -187,7 +177,7 @@ class Diagnosis:
 
     def reason(self, webhook: Webhook) -> str:
         """Return the reason why a webhook refuses all that it covers; empty if it does not."""
-        if webhook.service is not None and webhook.service in self.unanswered:
+        if webhook.service in self.unanswered:
             return f"{self.unanswered[webhook.service]} for {webhook.service}"
         message = next((hit.message for hit in self.refused if hit.webhook == webhook.name), "")
         # The end of the API server's message says why the call failed.
@@ -201,11 +191,11 @@ def diagnose(cluster: Cluster) -> Diagnosis:
     asked about more than Kyverno's own kinds: a webhook for policies refuses policies alone.
     """
     webhooks = kyverno_webhooks(cluster)
-    services = sorted({webhook.service for webhook in webhooks if webhook.service}, key=str)
+    services = sorted({webhook.service for webhook in webhooks if webhook.service})
     silent = {service: reason for service in services if (reason := unanswered(cluster, service))}
-    asked = refusals(cluster)
+    asked, notes = refusals(cluster)
     names = {webhook.name for webhook in webhooks}
-    refused = tuple(refusal for refusal in asked.found if refusal.webhook in names)
+    refused = tuple(refusal for refusal in asked if refusal.webhook in names)
     failing = {refusal.webhook for refusal in refused}
     opening = tuple(
         webhook
@@ -214,30 +204,20 @@ def diagnose(cluster: Cluster) -> Diagnosis:
         and not webhook.is_own
         and (webhook.service in silent or webhook.name in failing)
     )
-    return Diagnosis(cluster.shown, tuple(webhooks), silent, refused, opening, asked.notes)
-
-
-@dataclass(frozen=True, slots=True)
-class Service:
-    """A webhook's server, in the cluster."""
-
-    namespace: str
-    name: str
-
-    def __str__(self) -> str:
-        return f"{self.namespace}/{self.name}"
+    return Diagnosis(cluster.shown, tuple(webhooks), silent, refused, opening, tuple(notes))
 
 
 @dataclass(frozen=True, slots=True)
 class Webhook:
-    """One webhook of a configuration. policy: its failurePolicy; rules: as the API has them;
-    service: None for a server outside the cluster; exempt: namespaces that are never sent."""
+    """One webhook of a configuration. policy: its failurePolicy; service: `NAMESPACE/NAME`, empty
+    for a server outside the cluster; rules: as the API has them; exempt: namespaces that are never
+    sent."""
 
     kind: str
     configuration: str
     name: str
     policy: str
-    service: Service | None
+    service: str
     rules: tuple[Body, ...]
     exempt: tuple[str, ...] = ()
 
@@ -259,43 +239,40 @@ def kyverno_webhooks(cluster: Cluster) -> list[Webhook]:
     webhooks: list[Webhook] = []
     for kind, collection in KINDS.items():
         for body in cluster.objects(collection):
-            webhooks += _webhooks(kind, body)
+            metadata = mapping_at(body, "metadata")
+            managed = mapping_at(metadata, "labels").get(_MANAGED) == "kyverno"
+            for webhook in mappings_at(body, "webhooks"):
+                name = str(webhook.get("name"))
+                if not (managed or ".kyverno.svc" in name or name.endswith(".kyverno.io")):
+                    continue
+                service = mapping_at(webhook, "clientConfig", "service")
+                # The namespaces that its selector leaves out by their name.
+                exempt = [
+                    str(namespace)
+                    for row in mappings_at(webhook, "namespaceSelector", "matchExpressions")
+                    if (row.get("key"), row.get("operator")) == _BY_NAME
+                    for namespace in list_of(row.get("values"))
+                ]
+                webhooks.append(
+                    Webhook(
+                        kind,
+                        str(metadata.get("name")),
+                        name,
+                        str(webhook.get("failurePolicy") or FAIL),
+                        f"{service.get('namespace')}/{service.get('name')}" if service else "",
+                        tuple(mappings_at(webhook, "rules")),
+                        tuple(exempt),
+                    )
+                )
     return webhooks
 
 
-def _webhooks(kind: str, body: Body) -> Iterator[Webhook]:
-    metadata = mapping_at(body, "metadata")
-    managed = mapping_at(metadata, "labels").get(_MANAGED) == "kyverno"
-    for webhook in mappings_at(body, "webhooks"):
-        name = str(webhook.get("name"))
-        service = mapping_at(webhook, "clientConfig", "service")
-        if managed or ".kyverno.svc" in name or name.endswith(".kyverno.io"):
-            yield Webhook(
-                kind,
-                str(metadata.get("name")),
-                name,
-                str(webhook.get("failurePolicy") or FAIL),
-                Service(str(service.get("namespace")), str(service.get("name")))
-                if service
-                else None,
-                tuple(mappings_at(webhook, "rules")),
-                tuple(_exempt(mapping_at(webhook, "namespaceSelector"))),
-            )
-
-
-def _exempt(selector: Body) -> Iterator[str]:
-    """Yield the namespaces that a selector leaves out by their name."""
-    for expression in mappings_at(selector, "matchExpressions"):
-        if (expression.get("key"), expression.get("operator")) == _BY_NAME:
-            yield from map(str, list_of(expression.get("values")))
-
-
-def unanswered(cluster: Cluster, service: Service) -> str:
+def unanswered(cluster: Cluster, service: str) -> str:
     """Return the reason why nothing answers for a service; empty if an endpoint is ready."""
-    if cluster.get(_SERVICES.path(service.namespace, service.name)) is None:
+    namespace, _, name = service.partition("/")
+    if cluster.get(_SERVICES.path(namespace, name)) is None:
         return "there is no such service"
-    label = f"kubernetes.io/service-name={service.name}"
-    for body in cluster.objects(_SLICES, service.namespace, label):
+    for body in cluster.objects(_SLICES, namespace, f"kubernetes.io/service-name={name}"):
         for endpoint in mappings_at(body, "endpoints"):
             # A condition that is missing counts as true.
             ready = mapping_at(endpoint, "conditions").get("ready") is not False
@@ -315,16 +292,9 @@ class Opened:
     failurePolicy: str  # noqa: N815 - the field's name
 
 
-@dataclass(frozen=True, slots=True)
-class Record:
-    """The webhooks that were opened in a cluster, which is named as reports name it."""
-
-    cluster: str
-    opened: tuple[Opened, ...]
-
-
-def read(file: Path) -> Record:
-    """Read a record; raise InputError for an invalid file."""
+def read(file: Path) -> tuple[str, list[Opened]]:
+    """Return the cluster of a record, named as reports name it, and the webhooks that were opened;
+    raise InputError for an invalid file."""
     documents = read_file(file)
     body = documents[0].body if documents else None
     location = Location(str(file))
@@ -332,7 +302,7 @@ def read(file: Path) -> Record:
     cluster = body.get("cluster") if isinstance(body, dict) else None
     if not (isinstance(cluster, str) and isinstance(listed, list)):
         raise InputError("is not a record of opened webhooks", location, _HINT)
-    return Record(cluster, tuple(_opened(entry, location) for entry in listed))
+    return cluster, [_opened(entry, location) for entry in listed]
 
 
 def _opened(body: Any, location: Location) -> Opened:
@@ -346,31 +316,23 @@ def _opened(body: Any, location: Location) -> Opened:
     return Opened(**body)
 
 
-def write(file: Path, record: Record) -> None:
+def write(file: Path, cluster: str, opened: Iterable[Opened]) -> None:
     """Write a record; raise InputError."""
-    body = {"cluster": record.cluster, "opened": [asdict(opened) for opened in record.opened]}
+    body = {"cluster": cluster, "opened": [asdict(webhook) for webhook in opened]}
     with system_errors("cannot be written", file), atomic.replacing(file) as stream:
         stream.write(dump_yaml(body).encode())
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """The result of a change. changed: webhooks whose failure policy was written; notes: what was
-    left."""
-
-    changed: tuple[str, ...]
-    notes: tuple[str, ...] = ()
-
-
-def open_webhooks(cluster: Cluster, webhooks: Sequence[Webhook], file: Path) -> Outcome:
-    """Set webhooks to `Ignore`, after the record of what they were is written.
+def open_webhooks(cluster: Cluster, webhooks: Sequence[Webhook], file: Path) -> list[str]:
+    """Set webhooks to `Ignore`, after the record of what they were is written; return a line for
+    each.
 
     Raise InputError where the record is another cluster's, ClusterError where a write fails; what
     is in the record by then can be restored.
     """
-    before = read(file).opened if file.exists() else ()
-    if file.exists() and read(file).cluster != cluster.shown:
-        text = f"is the record of {read(file).cluster}, and this is {cluster.shown}"
+    recorded, before = read(file) if file.exists() else (cluster.shown, [])
+    if recorded != cluster.shown:
+        text = f"is the record of {recorded}, and this is {cluster.shown}"
         raise InputError(text, Location(str(file)), "name another by --record FILE")
     there = _read_once(cluster)
     opened = {_key(entry): entry for entry in before}
@@ -381,24 +343,24 @@ def open_webhooks(cluster: Cluster, webhooks: Sequence[Webhook], file: Path) -> 
             new = Opened(webhook.kind, webhook.configuration, uid, webhook.name, webhook.policy)
             if _key(new) not in opened or opened[_key(new)].uid != new.uid:
                 opened[_key(new)] = new
-    write(file, Record(cluster.shown, tuple(opened.values())))
+    write(file, cluster.shown, opened.values())
     chosen = {(webhook.kind, webhook.configuration, webhook.name) for webhook in webhooks}
-    return _write(cluster, there, dict.fromkeys(sorted(chosen), IGNORE), ())
+    return _write(cluster, there, dict.fromkeys(sorted(chosen), IGNORE))
 
 
-def restore(cluster: Cluster, file: Path) -> Outcome:
-    """Set webhooks back to what the record says, and remove the record.
+def restore(cluster: Cluster, file: Path) -> list[str]:
+    """Set webhooks back to what the record says, and remove the record; return a line for each.
 
     A configuration that is gone, or that Kyverno has written anew, is left as it is, with a note.
     """
-    kept = read(file)
-    if kept.cluster != cluster.shown:
-        text = f"is the record of {kept.cluster}, and this is {cluster.shown}"
+    recorded, kept = read(file)
+    if recorded != cluster.shown:
+        text = f"is the record of {recorded}, and this is {cluster.shown}"
         raise InputError(text, Location(str(file)), "choose the cluster by --context NAME")
     there = _read_once(cluster)
     wanted: dict[tuple[str, str, str], str] = {}
     notes: list[str] = []
-    for opened in kept.opened:
+    for opened in kept:
         # The reason why a webhook needs no restoring; empty if it needs it.
         body = there(opened.kind, opened.configuration)
         if body is None:
@@ -419,9 +381,9 @@ def restore(cluster: Cluster, file: Path) -> Outcome:
             notes.append(f"{opened.configuration}: {opened.webhook} {state}")
         else:
             wanted[_key(opened)] = opened.failurePolicy
-    outcome = _write(cluster, there, wanted, notes)
+    changed = _write(cluster, there, wanted)
     file.unlink(missing_ok=True)
-    return outcome
+    return [*changed, *notes]
 
 
 def _read_once(cluster: Cluster) -> Configurations:
@@ -430,11 +392,8 @@ def _read_once(cluster: Cluster) -> Configurations:
 
 
 def _write(
-    cluster: Cluster,
-    there: Configurations,
-    wanted: Mapping[tuple[str, str, str], str],
-    notes: Sequence[str],
-) -> Outcome:
+    cluster: Cluster, there: Configurations, wanted: Mapping[tuple[str, str, str], str]
+) -> list[str]:
     changed: list[str] = []
     for kind, name in sorted({key[:2] for key in wanted}):
         body = there(kind, name)
@@ -451,7 +410,7 @@ def _write(
         version = {"resourceVersion": mapping_at(body, "metadata").get("resourceVersion")}
         patch = {"metadata": version, "webhooks": webhooks}
         cluster.merge(KINDS[kind].path(name=name), patch)
-    return Outcome(tuple(changed), tuple(notes))
+    return changed
 
 
 def _key(opened: Opened) -> tuple[str, str, str]:

@@ -90,9 +90,9 @@ def push(
     to = publish.remote(remote, plain_http)
     archives = [publish.read(file) for file in files] or _packed(path, key, passphrase_file)
     for archive in archives:
-        pushed = publish.push(archive, to, overwrite)
-        state = f"@{pushed.digest}" if pushed.digest else " is there already"
-        click.echo(f"{pushed.reference}{state}")
+        reference, digest = publish.push(archive, to, overwrite)
+        state = f"@{digest}" if digest else " is there already"
+        click.echo(f"{reference}{state}")
 
 
 def _packed(path: Path, key: Path | None, passphrase: Path | None) -> tuple[ChartArchive, ...]:

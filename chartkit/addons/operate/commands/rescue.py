@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,7 +14,7 @@ from chartkit.cli.options.output import OutputOptions, reports, show
 from chartkit.safe_text import shown
 
 if TYPE_CHECKING:
-    from chartkit.addons.operate.rescue import Diagnosis, Outcome
+    from chartkit.addons.operate.rescue import Diagnosis
     from chartkit.model import Body
     from chartkit.network.cluster.client import Cluster
     from chartkit.report.command_report import Block, CommandReport
@@ -67,9 +67,9 @@ def rescue(
     if not yes:
         click.echo("nothing was done: --yes does it", err=True)
         raise SystemExit(1)
-    outcome = open_webhooks(cluster, diagnosis.opening, record)
+    lines = open_webhooks(cluster, diagnosis.opening, record)
     last = f"{record} holds what they were: when Kyverno answers again, "
-    _tell(outcome, f"{last}`chartkit rescue --restore` sets them back", err=not is_text)
+    _tell(lines, f"{last}`chartkit rescue --restore` sets them back", err=not is_text)
 
 
 def _restore(cluster: Cluster, diagnosis: Diagnosis, record: Path, force: bool) -> None:
@@ -80,7 +80,7 @@ def _restore(cluster: Cluster, diagnosis: Diagnosis, record: Path, force: bool) 
     if not record.exists():
         hint = "name the record by --record FILE"
         raise InputError("there is no record to restore from", Location(str(record)), hint)
-    if (silent := diagnosis.silent(read(record).opened)) and not force:
+    if (silent := diagnosis.silent(read(record)[1])) and not force:
         for service, reason in silent.items():
             text = f"nothing answers Kyverno's webhooks at {service}: {reason}"
             click.echo(shown(text), err=True)
@@ -89,8 +89,8 @@ def _restore(cluster: Cluster, diagnosis: Diagnosis, record: Path, force: bool) 
     _tell(restore(cluster, record), f"restored; {record} is removed")
 
 
-def _tell(outcome: Outcome, last: str, err: bool = False) -> None:
-    for line in (*outcome.changed, *outcome.notes, last):
+def _tell(lines: Sequence[str], last: str, err: bool = False) -> None:
+    for line in (*lines, last):
         click.echo(shown(line), err=err)
 
 
@@ -140,7 +140,7 @@ def _value(diagnosis: Diagnosis) -> Body:
     return {
         "cluster": diagnosis.cluster,
         "locked": diagnosis.is_locked,
-        "unanswered": {str(service): reason for service, reason in diagnosis.unanswered.items()},
+        "unanswered": diagnosis.unanswered,
         "refused": [asdict(refusal) for refusal in diagnosis.refused],
         "webhooks": [
             {
@@ -148,7 +148,7 @@ def _value(diagnosis: Diagnosis) -> Body:
                 "configuration": webhook.configuration,
                 "name": webhook.name,
                 "failurePolicy": webhook.policy,
-                "service": str(webhook.service) if webhook.service else None,
+                "service": webhook.service or None,
                 "open": webhook in diagnosis.opening,
                 "reason": diagnosis.reason(webhook),
             }

@@ -139,8 +139,9 @@ class Judge:
         parsed = parse_path(path)
         if parsed is None:
             return None
-        named = list(filter(parsed.chooses, self.served.policies))
-        answer = parsed.webhook, selected(named)
+        webhook, chooses = parsed
+        named = list(filter(chooses, self.served.policies))
+        answer = webhook, selected(named)
         if named or path in _ALL_POLICIES:
             if len(self._by_path) >= _MOST_PATHS:
                 self._by_path.clear()

@@ -246,14 +246,6 @@ CEL_PATHS: Final = {
 
 
 @dataclass(frozen=True, slots=True)
-class Path:
-    """A parsed path. chooses: whether it names a policy."""
-
-    webhook: Webhook
-    chooses: Callable[[RunnablePolicy], bool]
-
-
-@dataclass(frozen=True, slots=True)
 class Selection:
     """Policies by what they do, in order.
 
@@ -308,22 +300,30 @@ def _in(phase: Phase, policies: Sequence[RunnablePolicy]) -> tuple[RunnablePolic
     return tuple(policy for policy in policies if phase in policy.phases)
 
 
-def parse_path(path: str) -> Path | None:
-    """Return the parsed path of a webhook; None for any other path."""
+def parse_path(path: str) -> tuple[Webhook, Callable[[RunnablePolicy], bool]] | None:
+    """Return the kind of the webhook at a path, and whether this names a policy; None for any other
+    path."""
     root, *rest = path.strip("/").split("/")
     if len(path) > _LONGEST:
         return None
     if root in ("validate", "mutate"):
         webhook = Webhook.VALIDATING if root == "validate" else Webhook.MUTATING
         chooses = _by_failure(rest)
-        return None if chooses is None else Path(webhook, chooses)
+        return None if chooses is None else (webhook, chooses)
     if root in ("ivpol", "nivpol") and rest:
         root, rest = f"{root}/{rest[0]}", rest[1:]
     prefix, name = ("", root) if root in CEL_PATHS else (NAMESPACED, root.removeprefix("n"))
     if name not in CEL_PATHS or root not in (name, f"n{name}"):
         return None
     kind, webhook = CEL_PATHS[name]
-    return Path(webhook, _by_names(f"{prefix}{kind}", frozenset(rest)))
+    names = frozenset(rest)
+
+    def is_named(policy: RunnablePolicy) -> bool:
+        if policy.policy.resource.kind != f"{prefix}{kind}":
+            return False
+        return not names or policy.policy.name in names
+
+    return webhook, is_named
 
 
 def _by_failure(rest: Sequence[str]) -> Callable[[RunnablePolicy], bool] | None:
@@ -339,14 +339,5 @@ def _by_failure(rest: Sequence[str]) -> Callable[[RunnablePolicy], bool] | None:
         if is_cel(policy) or failure_policy(policy) != failure:
             return False
         return not key or policy.policy.key == key
-
-    return chooses
-
-
-def _by_names(kind: str, names: frozenset[str]) -> Callable[[RunnablePolicy], bool]:
-    def chooses(policy: RunnablePolicy) -> bool:
-        if policy.policy.resource.kind != kind:
-            return False
-        return not names or policy.policy.name in names
 
     return chooses

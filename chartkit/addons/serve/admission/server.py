@@ -19,7 +19,7 @@ from functools import lru_cache, partial
 from typing import Any, Final, TypeVar
 from urllib.parse import parse_qs
 
-from chartkit.addons.serve.admission.judge import Judge, PolicyReloader, Source, Verdict
+from chartkit.addons.serve.admission.judge import PolicyReloader, Source, Verdict
 from chartkit.addons.serve.admission.limits import (
     MOST_CONNECTIONS,
     Bounds,
@@ -32,7 +32,7 @@ from chartkit.addons.serve.admission.limits import (
 from chartkit.addons.serve.admission.metrics import Metrics
 from chartkit.addons.serve.admission.reports import Reports, Target
 from chartkit.addons.serve.admission.review import Review, ReviewError, parse_review
-from chartkit.addons.serve.admission.selection import Selection, Webhook
+from chartkit.addons.serve.admission.selection import Webhook
 from chartkit.addons.serve.admission.telemetry import Guard, Log, NoSpans, OpenTelemetrySpans
 from chartkit.errors import BugError, Bugs, ChartkitError, InputError, extra
 from chartkit.go.duration import SECOND, duration_or_none
@@ -71,25 +71,6 @@ _LEAVES_FAST: Final = 0.6
 _BEFORE_END: Final = 5.0
 _GARBAGE: Final = 10_000
 """New objects after which garbage in cycles is looked for; a review leaves none."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Call:
-    """A review on its way. deadline: on the monotonic clock."""
-
-    path: str
-    judge: Judge
-    webhook: Webhook
-    chosen: Selection
-    review: Review
-    is_large: bool
-    headers: Mapping[bytes, bytes]
-    deadline: float
-
-    @property
-    def is_long(self) -> bool:
-        """Report whether work on it may take long enough to keep others waiting."""
-        return self.is_large or self.chosen.looks_around
 
 
 class Application:
@@ -176,9 +157,8 @@ class Application:
         await _respond(send, refused.status, reason, TEXT, headers)
 
     async def _webhook(self, scope: Scope, receive: Receive, send: Send) -> None:
-        judge = self._reloader.judge
-        chosen = judge.find(scope["path"])
-        if chosen is None:
+        judge, path = self._reloader.judge, scope["path"]
+        if (found := judge.find(path)) is None:
             raise Refused(404, "no such path: webhooks are at /validate and /mutate")
         if scope["method"] != "POST":
             raise Refused(405, f"{scope['method']} is not a method of a webhook")
@@ -194,50 +174,48 @@ class Application:
                 review = await self._run(is_large, partial(parse_review, content))
             except ReviewError as error:
                 raise Refused(400, str(error)) from None
-            call = _Call(scope["path"], judge, *chosen, review, is_large, headers, deadline)
-            await self._answer(call, send)
-
-    async def _answer(self, call: _Call, send: Send) -> None:
-        judge, review, webhook, chosen = call.judge, call.review, call.webhook, call.chosen
-        begun, started = time.perf_counter(), time.time_ns()
-        verdict = await self._judged(call)
-        seconds = time.perf_counter() - begun
-        await _respond(send, 200, verdict.answer.encoded(review.uid), JSON)
-        if chosen.auditing:
-            with self._guarded("audit", review):
-                latest = time.monotonic() + _LONGEST_AUDIT
-                await self._run(call.is_long, partial(judge.audit, verdict, chosen, latest))
-        with self._guarded("metrics", review):
-            self._metrics.review(review, webhook, verdict, seconds)
-        with self._guarded("spans", review):
-            times = started, time.time_ns()
-            self._spans.add(review, webhook, verdict, call.headers, times)
-        with self._guarded("log", review):
-            self._say(review, webhook, verdict, seconds)
-        if webhook is Webhook.VALIDATING:
-            with self._guarded("reports", review):
-                self._reports.add(review, call.path, verdict, judge.served.facts)
+            webhook, chosen = found
+            # Whether work on it may take long enough to keep others waiting.
+            is_long = is_large or chosen.looks_around
+            begun, started = time.perf_counter(), time.time_ns()
+            work = partial(judge.judge, review, webhook, chosen)
+            verdict = await self._judged(review, work, is_long, deadline)
+            seconds = time.perf_counter() - begun
+            await _respond(send, 200, verdict.answer.encoded(review.uid), JSON)
+            if chosen.auditing:
+                with self._guarded("audit", review):
+                    latest = time.monotonic() + _LONGEST_AUDIT
+                    await self._run(is_long, partial(judge.audit, verdict, chosen, latest))
+            with self._guarded("metrics", review):
+                self._metrics.review(review, webhook, verdict, seconds)
+            with self._guarded("spans", review):
+                self._spans.add(review, webhook, verdict, headers, (started, time.time_ns()))
+            with self._guarded("log", review):
+                self._say(review, webhook, verdict, seconds)
+            if webhook is Webhook.VALIDATING:
+                with self._guarded("reports", review):
+                    self._reports.add(review, path, verdict, judge.served.facts)
 
     def _guarded(self, part: str, review: Review) -> Guard:
         return self._log.guarded(part, f"{part} of an answered review failed", uid=review.uid)
 
-    async def _judged(self, call: _Call) -> Verdict:
+    async def _judged(
+        self, review: Review, work: Callable[[], Verdict], is_long: bool, deadline: float
+    ) -> Verdict:
         """Return the verdict; raise Refused where the deadline passes first."""
-        judge, review, webhook, chosen = call.judge, call.review, call.webhook, call.chosen
-        left = call.deadline - time.monotonic()
+        left = deadline - time.monotonic()
         if left <= 0:
             raise Refused(504, "the time of the request was over before it was judged")
         try:
             with Bugs(Location(f"review {review.uid}")):
-                work = partial(judge.judge, review, webhook, chosen)
-                verdict = await self._run(call.is_long, work, left)
+                verdict = await self._run(is_long, work, left)
         except TimeoutError:
             raise Refused(504, "the time of the request was over before the verdict") from None
         except BugError as error:
             raise Refused(500, str(error)) from None
         except (ChartkitError, OSError) as error:
             raise Refused(500, f"the policies could not be asked: {error}") from None
-        if time.monotonic() > call.deadline:
+        if time.monotonic() > deadline:
             raise Refused(504, "the time of the request was over before the verdict")
         return verdict
 

@@ -182,40 +182,25 @@ def _reason(error: RuntimeError) -> str:
     return str(error).partition("\n")[0]
 
 
-@dataclass(frozen=True, slots=True)
-class Remote:
-    """The place that charts go to: `oci://HOST/PATH`. plain: without encryption."""
-
-    address: str
-    plain: bool = False
-
-    @property
-    def flags(self) -> list[str]:
-        """Helm's arguments for it."""
-        return ["--plain-http"] if self.plain else []
-
-    def reference(self, archive: ChartArchive) -> str:
-        """Return the chart's address without its version, as `helm install` takes it."""
-        return f"{self.address}/{archive.name}"
-
-
-def remote(address: str, is_plain: bool) -> Remote:
-    """Return a remote; raise InputError for an invalid address."""
+def remote(address: str) -> str:
+    """Return the place that charts go to, `oci://HOST/PATH`; raise InputError for another one."""
     if not _REMOTE.fullmatch(address):
         hint = "give oci://HOST/PATH; the chart's name and version follow from the archive"
         raise InputError(f"'{address}' is not an OCI registry", hint=hint)
-    return Remote(address.rstrip("/"), is_plain)
+    return address.rstrip("/")
 
 
-def push(archive: ChartArchive, to: Remote, overwrite: bool) -> tuple[str, str]:
+def push(archive: ChartArchive, to: str, is_plain: bool, overwrite: bool) -> tuple[str, str]:
     """Push a chart; return its reference and its manifest's digest, empty where it was there
-    already. overwrite: whether a version that is there with other content is replaced.
+    already. is_plain: whether without encryption; overwrite: whether a version that is there with
+    other content is replaced.
 
     Raise PublishError where the registry refuses, or has that version with other content.
     """
-    reference = f"{to.reference(archive)}:{archive.version.replace('+', '_')}"
+    chart, flags = f"{to}/{archive.name}", ["--plain-http"] if is_plain else []
+    reference = f"{chart}:{archive.version.replace('+', '_')}"
     if not overwrite:
-        there = _pull(archive, to)
+        there = _pull(chart, archive.version, flags)
         if there == archive.content:
             return reference, ""
         if there is not None:
@@ -223,19 +208,19 @@ def push(archive: ChartArchive, to: Remote, overwrite: bool) -> tuple[str, str]:
             raise PublishError(f"{text}: raise `chartVersion` in chartkit.yaml, or --overwrite it")
     with temporary_folder() as folder:
         (file,) = write((archive,), folder)
-        arguments = ["push", str(file), to.address, *to.flags]
+        arguments = ["push", str(file), to, *flags]
         digest = _DIGEST.search("".join(HelmClient(_LIMIT_SECONDS).run(arguments)))
     if digest is None:
         raise PublishError(f"Helm named no digest of {reference}")
     return reference, digest[0]
 
 
-def _pull(archive: ChartArchive, to: Remote) -> bytes | None:
-    """Return the archive that the registry has of this version, None where it has none."""
+def _pull(chart: str, version: str, flags: list[str]) -> bytes | None:
+    """Return the archive that the registry has of a chart's version, None where it has none."""
     with temporary_folder() as folder:
-        version = ["--version", archive.version, "--destination", str(folder)]
+        options = ["--version", version, "--destination", str(folder), *flags]
         try:
-            HelmClient(_LIMIT_SECONDS).run(["pull", to.reference(archive), *version, *to.flags])
+            HelmClient(_LIMIT_SECONDS).run(["pull", chart, *options])
         except HelmRefusedError as error:
             if _MISSING.search(error.message):
                 return None

@@ -183,7 +183,7 @@ def serve(options: RequestOptions, listen: ListenOptions, env: str | None, path:
             raise InputError(f"{name} has no meaning for serve: {reason}")
     if not listen.print_webhooks:
         require_server()
-    if listen.traces:
+    if listen.server.traces:
         require_spans()
     run(listen, _source(options, listen, env, path), partial(click.echo, nl=False))
 

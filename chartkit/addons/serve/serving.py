@@ -7,7 +7,7 @@ import io
 import os
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -17,7 +17,7 @@ from chartkit.addons.serve.admission.certificates import (
     made_certificates,
 )
 from chartkit.addons.serve.admission.judge import Source
-from chartkit.addons.serve.admission.limits import ServerSettings
+from chartkit.addons.serve.admission.limits import ServerOptions, ServerSettings
 from chartkit.addons.serve.admission.registration import (
     Endpoint,
     Registration,
@@ -74,21 +74,13 @@ class ListenOptions:
     """
 
     policies_from: str | None
-    host: str
-    port: int
-    workers: int
+    server: ServerOptions
     tls_cert: Path | None
     tls_key: Path | None
     tls_ca: Path | None
     tls_folder: Path | None
     names: tuple[str, ...]
-    max_body: int
-    max_in_flight: int
-    body_timeout: float
-    drain: float
-    log_level: str
     reports: str | None
-    traces: bool
     print_webhooks: bool
     apply_webhooks: bool
     webhook_url: str | None
@@ -103,26 +95,19 @@ def run(listen: ListenOptions, make: Callable[[], Source], write: Callable[[str]
     if listen.print_webhooks:
         write(_printed(listen, _loaded(make())))
         return
-    log = Log(listen.log_level)
-    require_address(listen.host, listen.port)
+    server = listen.server
+    log = Log(server.log_level)
+    require_address(server.host, server.port)
     served = _loaded(make())
     with tempfile.TemporaryDirectory(prefix="chartkit-serve-") as folder:
         certificates = _certificates(listen, Path(folder))
         counts = Path(folder) / "metrics"
         counts.mkdir()
         settings = ServerSettings(
-            host=listen.host,
-            port=listen.port,
+            **asdict(server),
             certificate=certificates.certificate,
             key=certificates.key,
-            workers=listen.workers,
-            max_body=listen.max_body,
-            max_in_flight=listen.max_in_flight,
-            body_timeout=listen.body_timeout,
-            drain=listen.drain,
-            log_level=listen.log_level,
             metrics_folder=counts,
-            traces=listen.traces,
         )
         registration = _registration(listen, certificates, settings, log)
         worker = Worker(settings, make(), _target(listen))
@@ -132,9 +117,9 @@ def run(listen: ListenOptions, make: Callable[[], Source], write: Callable[[str]
                 log.warning(note)
             log.info(
                 "starting",
-                address=f"https://{listen.host}:{listen.port}",
+                address=f"https://{server.host}:{server.port}",
                 policies=len(served.policies),
-                workers=listen.workers,
+                workers=server.workers,
             )
             if registration is not None:
                 registration.begin(make())
@@ -205,11 +190,11 @@ def _endpoint(listen: ListenOptions, certificates: Certificates) -> Endpoint:
         return Endpoint(certificates.authority, "", namespace, name, port)
     url = listen.webhook_url
     if url is None:
-        if listen.host in _ANY:
-            message = f"an API server cannot call {listen.host}"
+        if listen.server.host in _ANY:
+            message = f"an API server cannot call {listen.server.host}"
             raise InputError(message, hint="say where it finds this server: --webhook-url")
-        host = f"[{listen.host}]" if ":" in listen.host else listen.host
-        url = f"https://{host}:{listen.port}"
+        host = f"[{listen.server.host}]" if ":" in listen.server.host else listen.server.host
+        url = f"https://{host}:{listen.server.port}"
     if not url.startswith("https://") or len(url) < 9:
         raise InputError(f"--webhook-url '{url}' is not a URL of https")
     return Endpoint(certificates.authority, url.rstrip("/"))
@@ -229,7 +214,7 @@ def _certificates(listen: ListenOptions, folder: Path) -> Certificates:
     if listen.tls_cert is None and listen.tls_key is None:
         if listen.tls_ca is not None:
             raise InputError("--tls-ca needs --tls-cert and --tls-key")
-        own = [] if listen.host in _ANY else [listen.host]
+        own = [] if listen.server.host in _ANY else [listen.server.host]
         if listen.webhook_url:
             from urllib.parse import urlsplit
 

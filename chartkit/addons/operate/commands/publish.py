@@ -87,10 +87,10 @@ def push(
 
     if files and (key or passphrase_file):
         raise click.UsageError("an ARCHIVE is pushed as it is: `package --sign` signs")
-    to = publish.remote(remote, plain_http)
+    to = publish.remote(remote)
     archives = [publish.read(file) for file in files] or _packed(path, key, passphrase_file)
     for archive in archives:
-        reference, digest = publish.push(archive, to, overwrite)
+        reference, digest = publish.push(archive, to, plain_http, overwrite)
         state = f"@{digest}" if digest else " is there already"
         click.echo(f"{reference}{state}")
 

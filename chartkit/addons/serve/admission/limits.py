@@ -36,33 +36,36 @@ Peer = tuple[str, int]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ServerSettings:
-    """host, port: to listen at; certificate, key: PEM files; workers: processes.
-
-    max_body: bytes of a review; max_in_flight: reviews of one worker that are read or judged at
-    once, and max_memory the bytes of their bodies; body_timeout: seconds that a client may take
-    until its first request, and to send a review; drain: seconds that the server may take to end;
-    threads: of one worker, for policies that ask a cluster, a registry or a service; log_level:
-    `debug`, `info`, `warning` or `error`;
-    metrics_folder: where workers keep their counts; poll: seconds between looks at the files;
-    traces: whether spans are sent to OpenTelemetry.
-    """
+class ServerOptions:
+    """host, port: to listen at; workers: processes; max_body: bytes of a review; max_in_flight:
+    reviews of one worker that are read or judged at once; body_timeout: seconds that a client may
+    take until its first request, and to send a review; drain: seconds that the server may take to
+    end; log_level: `debug`, `info`, `warning` or `error`; traces: whether spans are sent to
+    OpenTelemetry."""
 
     host: str
     port: int
-    certificate: Path
-    key: Path
     workers: int = 1
     max_body: int = 7 * MEGABYTE
     max_in_flight: int = 1000
-    max_memory: int = 256 * MEGABYTE
     body_timeout: float = 10.0
     drain: float = 30.0
-    threads: int = 16
     log_level: str = "info"
+    traces: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServerSettings(ServerOptions):
+    """certificate, key: PEM files; max_memory: bytes of the bodies of reviews of one worker;
+    threads: of one worker, for policies that ask a cluster, a registry or a service;
+    metrics_folder: where workers keep their counts; poll: seconds between looks at the files."""
+
+    certificate: Path
+    key: Path
+    max_memory: int = 256 * MEGABYTE
+    threads: int = 16
     metrics_folder: Path = Path()
     poll: float = 1.0
-    traces: bool = False
 
 
 class Refused(Exception):  # noqa: N818 - an answer, not an error of the server

@@ -108,24 +108,22 @@ class ReviewCounter:
         sent: dict[tuple[str, Operation], int] = {}
         for operation in OPERATIONS:
             parts = lifecycle.operations.get(operation, ())
-            counts = dict(self._parts(parts, subjects, pods, sent))
-            reviews.by_operation[operation] += sum(counts.values())
+            counts = self._counts(parts, subjects, pods, sent)
+            reviews.by_operation[operation] += counts.total()
             self.by_kind.update(counts)
         if RUN in lifecycle.operations:
-            a_run = sum(
-                count for _, count in self._parts(lifecycle.operations[RUN], subjects, pods, sent)
-            )
+            a_run = self._counts(lifecycle.operations[RUN], subjects, pods, sent).total()
             reviews.a_day = a_run * runs_a_day(resource)
         return reviews
 
-    def _parts(
+    def _counts(
         self,
         parts: Sequence[Part],
         subjects: Mapping[str, Resource],
         pods: int,
         sent: dict[tuple[str, Operation], int],
-    ) -> Iterator[tuple[str, int]]:
-        """Yield the kind and the reviews of each kind of request; sent: to how many webhooks."""
+    ) -> Counter[str]:
+        """Return the reviews of requests by their kinds; sent: to how many webhooks."""
         totals: Counter[str] = Counter()
         for part in parts:
             subject = subjects.get(part.kind)
@@ -135,7 +133,7 @@ class ReviewCounter:
             if key not in sent:
                 sent[key] = self._sent(subject, part.operation)
             totals[part.kind] += sent[key] * part.requests(pods)
-        yield from totals.items()
+        return totals
 
     def _sent(self, given: Resource, operation: Operation) -> int:
         """Return the number of webhooks that an API server sends a request to."""

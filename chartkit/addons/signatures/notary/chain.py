@@ -274,10 +274,6 @@ ALGORITHMS: Final[Mapping[str, Algorithm]] = {
 LABELS: Final[Mapping[int, Algorithm]] = {one.label: one for one in ALGORITHMS.values()}
 
 
-class KeyMismatchError(SignatureError):
-    """A key of another kind than the algorithm is for."""
-
-
 def algorithm_of(certificate: x509.Certificate) -> Algorithm:
     """The algorithm of a certificate's key; raises SignatureError for a key that may not sign."""
     key = public_key(certificate)
@@ -300,13 +296,13 @@ def holds(
     """Report whether a signature of some bytes is by a certificate's key.
 
     salt: whether RSA's has to be as long as the hash (COSE) rather than of any length (JWS). Raises
-    KeyMismatchError for a key of another kind.
+    SignatureError for a key of another kind.
     """
     key = public_key(certificate)
     try:
         if algorithm.size:
             if not isinstance(key, ec.EllipticCurvePublicKey):
-                raise KeyMismatchError("key is of invalid type")
+                raise SignatureError("key is of invalid type")
             if len(signature) != 2 * algorithm.size:
                 return False
             first = int.from_bytes(signature[: algorithm.size], "big")
@@ -314,7 +310,7 @@ def holds(
             key.verify(encode_dss_signature(first, second), signed, ec.ECDSA(algorithm.hashed))
         else:
             if not isinstance(key, rsa.RSAPublicKey):
-                raise KeyMismatchError("key is invalid")
+                raise SignatureError("key is invalid")
             length = padding.PSS.DIGEST_LENGTH if salt else padding.PSS.AUTO
             scheme = padding.PSS(padding.MGF1(algorithm.hashed), length)
             key.verify(signature, signed, scheme, algorithm.hashed)

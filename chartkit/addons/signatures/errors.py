@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Final
 
-from chartkit.engine.ports import SignatureError, UnknownKeyError
+from chartkit.engine.ports import SignatureError
 from chartkit.errors import LookupFailed, extra
 from chartkit.network.registry.settings import RegistryError
 
@@ -27,26 +27,6 @@ class UndecidedError(LookupFailed):
     def within(self, prefix: str) -> UndecidedError:
         """Return the same error with words before it."""
         return UndecidedError(prefix + self.message, hint=self.hint)
-
-
-def not_logged() -> UndecidedError:
-    """Return the error for a signature without an entry of the transparency log."""
-    return UndecidedError(
-        "the signature has no entry of the transparency log with it, and the log itself is not "
-        "asked",
-        hint="sign with a log's bundle, or let the policy ignore the log (ignoreTlog)",
-    )
-
-
-class UnreachableKeyError(UnknownKeyError):
-    """A key that stands neither in the policy nor in a Secret."""
-
-    def __init__(self, reference: str) -> None:
-        super().__init__(
-            f"failed to load public key from {reference}: keys in key management services, files "
-            "and at addresses are not read",
-            hint="give the public key itself, in PEM",
-        )
 
 
 def joined(errors: Sequence[LookupFailed], separator: str) -> str:

@@ -262,8 +262,15 @@ def _signed_by(body: Body, key: Body, checks: CheckOptions, keys: KeySource) -> 
         ]
         return replace(checks, identities=read)
     if key:
-        is_named = key.get("data") or key.get("kms")
-        return replace(checks, verifier=_key(key, keys)) if is_named else _any(checks)
+        data, kms, name = (_text(key, part) for part in ("data", "kms", "hashAlgorithm"))
+        if not (data or kms):
+            return _any(checks)
+        what = f"failed to load public key from {'PEM' if data else kms}"
+        loaded = None if data else load_key(kms, keys, what)
+        if name not in HASHES:
+            raise SignatureError(f"{what}: invalid hash function specified")
+        verifier = read_verifier(data, name) if loaded is None else verifier_of(loaded, name, what)
+        return replace(checks, verifier=verifier)
     certificate = mapping_at(body, "certificate")
     if certificate:
         own = _text(mapping_at(certificate, "cert"), "value")
@@ -284,15 +291,6 @@ def _any(checks: CheckOptions) -> CheckOptions:
     if checks.trust is None and checks.roots is None:
         raise SignatureError("one of verifier, root certs, or trusted root is required")
     return checks
-
-
-def _key(key: Body, keys: KeySource) -> KeyVerifier:
-    data, kms, name = _text(key, "data"), _text(key, "kms"), _text(key, "hashAlgorithm")
-    what = f"failed to load public key from {'PEM' if data else kms}"
-    loaded = None if data else load_key(kms, keys, what)
-    if name not in HASHES:
-        raise SignatureError(f"{what}: invalid hash function specified")
-    return read_verifier(data, name) if loaded is None else verifier_of(loaded, name, what)
 
 
 def _text(body: Body, key: str) -> str:

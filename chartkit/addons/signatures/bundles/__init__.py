@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Final
 
@@ -93,7 +94,11 @@ def verify_cluster_policy(
         trusted, _clock(question), signer, identity, logged=not question.ignores_log
     )
     digest = resolved.document.digest
-    holding = [statement for bundle, statement in statements if _holds(bundle, digest, checks)]
+    holding = []
+    for bundle, statement in statements:
+        with suppress(SignatureError):
+            verify(bundle, digest, checks)
+            holding.append(statement)
     if not holding:
         raise SignatureError("sigstore bundle verification failed: no matching signatures found")
     if not question.attestations:
@@ -216,14 +221,6 @@ def _signer(question: VerificationRequest, material: str, keys: KeySource) -> Si
             key = read_public_key(question.key)
     verifier_of(key, question.algorithm, what)
     return Signer(key, (question.algorithm,))
-
-
-def _holds(bundle: Bundle, digest: str, checks: BundlePolicy) -> bool:
-    try:
-        verify(bundle, digest, checks)
-    except SignatureError:
-        return False
-    return True
 
 
 def find_bundles(

@@ -84,8 +84,15 @@ class Signer:
             raise SignatureError("exactly one signature is required")
         name, signature = envelope.signatures[0]
         rejected = "could not verify envelope: accepted signatures do not match threshold"
-        if name and name != _fingerprint(self.key):
-            raise SignatureError(f"{rejected}, Found: 0, Expected 1")
+        if name:
+            try:
+                # OpenSSH's fingerprint of a key is DSSE's default key id.
+                digest = base64.b64encode(ssh_key_fingerprint(self.key, hashes.SHA256()))
+                fingerprint = f"SHA256:{digest.decode().rstrip('=')}"
+            except (ValueError, UnsupportedAlgorithm):
+                fingerprint = ""
+            if name != fingerprint:
+                raise SignatureError(f"{rejected}, Found: 0, Expected 1")
         signed = encode(envelope)
         for algorithm in self.algorithms:
             try:
@@ -116,15 +123,6 @@ class Signer:
 def encode(envelope: Envelope) -> bytes:
     """Return the signed bytes of a DSSE envelope."""
     return encoded(envelope.payload_type, envelope.payload)
-
-
-def _fingerprint(key: PublicKey) -> str:
-    """Return OpenSSH's fingerprint of a key, DSSE's default key id."""
-    try:
-        digest = ssh_key_fingerprint(key, hashes.SHA256())
-    except (ValueError, UnsupportedAlgorithm):
-        return ""
-    return "SHA256:" + base64.b64encode(digest).decode().rstrip("=")
 
 
 def find_signer(bundle: Bundle, key: Signer | None) -> Signer | None:

@@ -10,6 +10,7 @@ from typing import Final
 
 from cryptography import x509
 from cryptography.hazmat.primitives.asymmetric import rsa
+from cryptography.hazmat.primitives.serialization import Encoding
 from cryptography.x509.oid import NameOID
 
 from chartkit.addons.signatures.cosign.layers import (
@@ -22,12 +23,11 @@ from chartkit.addons.signatures.cosign.layers import (
     verify_envelope,
 )
 from chartkit.addons.signatures.cosign.transparency import check_entry
-from chartkit.addons.signatures.errors import UndecidedError, joined, not_logged, within
+from chartkit.addons.signatures.errors import UndecidedError, joined, within
 from chartkit.addons.signatures.trust.certificates import (
     CODE_SIGNING,
     Identity,
     alternative_names,
-    certificate_pem,
     check_expiry,
     extension,
     extension_values,
@@ -263,7 +263,11 @@ def verify_layer(layer: SignedLayer, digest: str, checks: CheckOptions) -> bool:
         verifier.verify(layer.raw_signature, layer.payload)
         check_claim(layer, digest)
     if is_unknown:
-        raise not_logged()
+        raise UndecidedError(
+            "the signature has no entry of the transparency log with it, and the log itself is not "
+            "asked",
+            hint="sign with a log's bundle, or let the policy ignore the log (ignoreTlog)",
+        )
     if layer.certificate is not None:
         # Require a certificate to be valid at the time of the signature, or now.
         for at, what in ((stamped, "timestamp"), (logged, "bundle")):
@@ -351,7 +355,7 @@ def _signer_pem(layer: SignedLayer, checks: CheckOptions) -> str:
         own = key_der(public_key(layer.certificate))
         if own != key_der(checks.verifier.key):
             raise SignatureError("both public key and certificate were provided but did not match")
-    return certificate_pem(layer.certificate)
+    return layer.certificate.public_bytes(Encoding.PEM).decode()
 
 
 def verify_certificate(

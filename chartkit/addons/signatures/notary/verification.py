@@ -252,7 +252,22 @@ class Repository:
         except RegistryError as error:
             # Without the manifest's size at hand Kyverno asks for the blob's first.
             raise error if self.is_single else error.worded(by_head(error)) from None
-        return Layer(str(first.get("mediaType", "")), _unpacked(content))
+        # What it holds, where it is packed.
+        if content.startswith(_ZSTANDARD):
+            text = "a layer that is packed with Zstandard is not read"
+            raise RegistryError(text, unanswered=True)
+        if content.startswith(_GZIP):
+            unpacking = zlib.decompressobj(wbits=16 + zlib.MAX_WBITS)
+            try:
+                content = unpacking.decompress(content, MOST_BYTES + 1)
+            except zlib.error:
+                raise RegistryError("gzip: invalid header") from None
+            if len(content) > MOST_BYTES:
+                text = f"a layer unpacks to more than {MOST_BYTES} bytes"
+                raise RegistryError(text, unanswered=True)
+            if not unpacking.eof:
+                raise RegistryError("unexpected EOF")
+        return Layer(str(first.get("mediaType", "")), content)
 
 
 def target_of(document: Document) -> Target:
@@ -321,21 +336,3 @@ def verify(repository: Repository, target: Target, trust: TrustStore) -> None:
             "the artifact was signed successfully"
         )
     raise SignatureError("\n".join(texts))
-
-
-def _unpacked(content: bytes) -> bytes:
-    """Return a layer as it is, or what it holds where it is packed; raises RegistryError."""
-    if content.startswith(_ZSTANDARD):
-        raise RegistryError("a layer that is packed with Zstandard is not read", unanswered=True)
-    if not content.startswith(_GZIP):
-        return content
-    unpacking = zlib.decompressobj(wbits=16 + zlib.MAX_WBITS)
-    try:
-        unpacked = unpacking.decompress(content, MOST_BYTES + 1)
-    except zlib.error:
-        raise RegistryError("gzip: invalid header") from None
-    if len(unpacked) > MOST_BYTES:
-        raise RegistryError(f"a layer unpacks to more than {MOST_BYTES} bytes", unanswered=True)
-    if not unpacking.eof:
-        raise RegistryError("unexpected EOF")
-    return unpacked

@@ -14,7 +14,6 @@ from typing import Final, TypeVar
 from cryptography import x509
 from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
 from cryptography.hazmat.primitives.asymmetric import rsa
-from cryptography.hazmat.primitives.serialization import Encoding
 from cryptography.utils import CryptographyDeprecationWarning
 from cryptography.x509.oid import ExtendedKeyUsageOID, ExtensionOID, NameOID
 from cryptography.x509.verification import (
@@ -134,10 +133,6 @@ def public_key(certificate: x509.Certificate) -> PublicKey:
     except (ValueError, UnsupportedAlgorithm):
         raise SignatureError("x509: malformed certificate") from None
     return supported(key)
-
-
-def certificate_pem(certificate: x509.Certificate) -> str:
-    return certificate.public_bytes(Encoding.PEM).decode()
 
 
 def _may_issue(certificate: x509.Certificate) -> bool:

@@ -21,7 +21,7 @@ from cryptography.hazmat.primitives.asymmetric.utils import (
     encode_dss_signature,
 )
 
-from chartkit.addons.signatures.errors import UnreachableKeyError, within
+from chartkit.addons.signatures.errors import within
 from chartkit.engine.ports import KeySource, SignatureError, UnknownKeyError
 from chartkit.network.cluster.cleaning import SCHEME, key_text
 
@@ -210,7 +210,11 @@ def load_key(reference: str, keys: KeySource, what: str) -> PublicKey:
     Raises SignatureError in cosign's words, UnknownKeyError for a key of an unsupported kind.
     """
     if not reference.startswith(SCHEME):
-        raise UnreachableKeyError(reference)
+        raise UnknownKeyError(
+            f"failed to load public key from {reference}: keys in key management services, files "
+            "and at addresses are not read",
+            hint="give the public key itself, in PEM",
+        )
     try:
         with within(what):
             return read_public_key(key_text(reference, keys))

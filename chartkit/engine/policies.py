@@ -26,7 +26,7 @@ from chartkit.engine.kubernetes.kinds import (
 )
 from chartkit.engine.kubernetes.kinds import KINDS as CEL_KINDS
 from chartkit.engine.ports.world import OFFLINE, World
-from chartkit.engine.request import Phase, Request, Run
+from chartkit.engine.request import PHASES, Phase, Request, Run
 from chartkit.errors import InputError
 from chartkit.model import Diagnostic, Resource, RuleResult
 from chartkit.suggestions import suggestion
@@ -236,7 +236,7 @@ def evaluate(
     policies: Sequence[RunnablePolicy],
     request: Request,
     world: World = OFFLINE,
-    phases: Iterable[Phase] = Phase,
+    phases: Iterable[Phase] = PHASES,
 ) -> list[RuleResult]:
     """Return the result of every rule that matches: mutation first, then images, validation,
     generation.

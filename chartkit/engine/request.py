@@ -33,6 +33,9 @@ class Phase(IntEnum):
     GENERATE = 3
 
 
+PHASES: Final = tuple(Phase)
+
+
 class Operation(StrEnum):
     """The operation on the object, in the words of an AdmissionReview."""
 

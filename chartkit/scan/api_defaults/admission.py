@@ -119,6 +119,17 @@ def _texts(pod: Body, name: str) -> Body:
     return texts if isinstance(texts, dict) else {}
 
 
+def decisive_metadata(pod: Body) -> tuple[Body, Body]:
+    """Return the labels and annotations of a Pod on which the defaults of its specification
+    depend."""
+    has_terms = any(
+        path.partition(".")[0].removesuffix("[]") in spec
+        for spec in at(pod, "spec")
+        for path in _TERMS
+    )
+    return _texts(pod, "labels") if has_terms else {}, _texts(pod, "annotations")
+
+
 def apparmor(pod: Body) -> None:
     """Set fields from legacy annotations, unless the Pod has a field of its own."""
     annotations = _texts(pod, "annotations")

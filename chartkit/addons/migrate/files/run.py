@@ -41,6 +41,7 @@ from chartkit.addons.migrate.plan.origin import Tool
 from chartkit.addons.migrate.proof import Aspect, Proof, ProofOptions, prove
 from chartkit.addons.migrate.proof.known import NamedDifferences, reads_context, wildcards_of
 from chartkit.addons.migrate.proof.requests.case import Case
+from chartkit.addons.migrate.proof.run import rarely_collected
 from chartkit.documents.reader import read_source, read_text
 from chartkit.engine import is_exception, read_exceptions
 from chartkit.engine.cluster_policy.compile import CompiledPolicy, compile_policy
@@ -149,6 +150,8 @@ _REQUESTS: Final = 2_500
 _MOST_SECONDS: Final = 10.0
 _MANY: Final = 16
 """So many objects that are not proved are worth the start of a second process."""
+_COLLECTED: Final = 500_000
+"""The objects made between proofs after which Python searches for garbage."""
 
 Progress = Callable[[int], AbstractContextManager[Callable[[], None]]]
 """A function that shows the progress of so many steps."""
@@ -304,7 +307,7 @@ class Migrator:
         is_long = self.options.prove or len(objects) >= _MANY
         jobs = min(self.options.jobs, len(objects)) if is_long else 1
         migrated = []
-        with progress(len(objects)) as step:
+        with rarely_collected(_COLLECTED), progress(len(objects)) as step:
             made = in_order(jobs, self, objects, lambda one: ("a policy", one.resource.location))
             for legacy, migrated_object in zip(objects, made, strict=True):
                 # The object itself stays here: its identity tells the items of a List apart.

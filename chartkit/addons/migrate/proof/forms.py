@@ -27,6 +27,7 @@ from chartkit.engine import (
 from chartkit.engine.cel_policies.run import CompiledCelPolicy
 from chartkit.engine.cluster_policy.policy import Policy
 from chartkit.engine.kubernetes.kinds import is_binding
+from chartkit.engine.request import PHASES
 from chartkit.model import Body, Resource, RuleResult, RuleType, Status, mapping_at
 
 _VALIDATING: Final = frozenset((RuleType.VALIDATION, RuleType.IMAGE_VERIFY))
@@ -88,7 +89,7 @@ class Form:
         self,
         case: Case,
         world: World = OFFLINE,
-        phases: Iterable[Phase] = Phase,
+        phases: Iterable[Phase] = PHASES,
         request: Request | None = None,
     ) -> Said:
         """Return what it says of a case; phases: of its admission; request: the request of the
@@ -129,12 +130,12 @@ class Form:
         if not deletes and statuses <= _QUIET.keys():
             return _QUIET[Status.PASS if Status.PASS in statuses else Status.SKIP]
         validating = [result for result in results if result.type in _VALIDATING]
-        changing = [result for result in results if result.status is Status.PASS]
         acting = [result for result in results if result.type not in _VALIDATING]
         passed = [result for result in acting if result.status is Status.PASS]
         failures = [result for result in validating if result.status in _FAILED]
         errors = [result for result in validating if result.status is Status.ERROR]
-        patched = next((row.patched for row in reversed(changing) if row.patched), None)
+        patches = (one.patched for one in reversed(results) if one.status is Status.PASS)
+        patched = next(filter(None, patches), None)
         classes = [_RESULTS[result.status] for result in validating]
         admits = not case.is_background
         return Answer(
@@ -203,6 +204,8 @@ def _rules_about_deletion(policies: Iterable[RunnablePolicy]) -> Iterator[str]:
 def _sorted(bodies: Iterable[Body | None]) -> tuple[Body, ...]:
     """Return objects in order, without repetitions."""
     distinct = {canonical(body): body for body in map(_unlabelled, filter(None, bodies))}
+    if len(distinct) < 2:
+        return tuple(distinct.values())
     return tuple(
         sorted(
             distinct.values(),

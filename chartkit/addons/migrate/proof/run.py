@@ -8,7 +8,7 @@ import json
 import random
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import cycle
@@ -138,15 +138,16 @@ def prove(
     # Random values and the time that passes are not differences.
     now = current_sources().now()
     settled = replace(current_sources(), now=lambda: now, chance=_Settled())
-    with use_sources(settled), _rarely_collected():
+    with use_sources(settled), rarely_collected(_COLLECTED):
         return _Prover(legacy, converted, options).run(objects, requests)
 
 
 @contextmanager
-def _rarely_collected() -> Iterator[None]:
-    """Search for garbage rarely: a proof keeps most of what it makes, and leaves few cycles."""
+def rarely_collected(after: int) -> Iterator[None]:
+    """Search for garbage rarely: a proof keeps most of what it makes, and leaves few cycles; after:
+    so many objects made."""
     before = gc.get_threshold()
-    gc.set_threshold(_COLLECTED, *before[1:])
+    gc.set_threshold(after, *before[1:])
     try:
         yield
     finally:
@@ -195,7 +196,7 @@ class _Prover:
         self._tally = Tally(self._legacy, self._new)
         self._found: dict[tuple[object, ...], Difference] = {}
         self._types = ImpliedTypes(())
-        self._traced: Counter[str] = Counter()
+        self._traced: Counter[Hashable] = Counter()
         self._outcomes: set[tuple[object, ...]] = set()
         self._spaces: list[Space] = []
         self._named: Counter[str] = Counter()
@@ -426,9 +427,8 @@ class _Prover:
 
     def _is_untraced(self, case: Case) -> bool:
         """Report whether few requests with the last change of this one were traced."""
-        change = repr(case.change)
-        self._traced[change] += 1
-        return self._traced[change] <= _TRACED
+        self._traced[case.change] += 1
+        return self._traced[case.change] <= _TRACED
 
     def _ask(self, case: Case, request: Request | None = None) -> tuple[Said, Said]:
         world = world_of(case.document, self._world)

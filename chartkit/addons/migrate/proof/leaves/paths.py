@@ -6,7 +6,7 @@ A document has the objects of a cluster below `cluster` by the resource that URL
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import Final
@@ -49,8 +49,6 @@ class Mixed(Enum):
 
 MakeElement = Callable[[Path], Json]
 """Makes an element of the list at a path."""
-Rivals = Callable[[Path], Iterable[str]]
-"""Returns the keys that exclude the one at a path."""
 
 
 def path_text(path: Path) -> str:
@@ -88,15 +86,16 @@ def with_value(
     path: Path,
     new: Json,
     make: MakeElement,
-    rivals: Rivals,
+    rivals: Sequence[Iterable[str]],
     *,
     mixed: Mixed = Mixed.NO,
     done: Path = (),
 ) -> Json:
     """Return a value with a new one at a path; `ABSENT` removes the field.
 
-    make: gives the first element of a list that is not there; rivals: gives keys to remove; mixed:
-    the lists of which the last of at least two elements alone is changed, and not all of them.
+    make: gives the first element of a list that is not there; rivals: for each step of the path the
+    keys to remove; mixed: the lists of which the last of at least two elements alone is changed,
+    and not all of them.
     """
     if not path:
         return new
@@ -123,7 +122,7 @@ def with_value(
         return body
     below = (*done, step)
     inside = with_value(body.get(step), rest, new, make, rivals, mixed=mixed, done=below)
-    for other in rivals(below):
+    for other in rivals[len(done)]:
         body.pop(other, None)
     body[step] = inside
     return body

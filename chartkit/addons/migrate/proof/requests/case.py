@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
@@ -104,13 +104,13 @@ class Case:
     `groups`), `roles`, `clusterRoles`, `namespaceLabels`.
 
     Without `userInfo` it is a background scan. origin: the file or the rule it comes from; tries:
-    the places that were set, with the state of each; change: the last of them, with its value.
+    the places that were set, with the state of each; change: the last of them, with its content.
     """
 
     document: Body
     origin: str = ""
     tries: tuple[tuple[Path, str], ...] = ()
-    change: object = ""
+    change: Hashable = ""
 
     @property
     def is_background(self) -> bool:

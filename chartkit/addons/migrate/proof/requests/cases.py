@@ -35,10 +35,9 @@ from chartkit.addons.migrate.proof.requests.schema import (
     rivals,
     root_type,
 )
-from chartkit.addons.migrate.proof.requests.storable import IDENTITY, refusal
+from chartkit.addons.migrate.proof.requests.storable import IDENTITY, refusal, with_defaults
 from chartkit.engine.kubernetes.kinds import DEFAULT_NAMESPACE, GroupVersionKind
-from chartkit.model import Body, Json, Resource, mapping_at
-from chartkit.scan.api_defaults import as_stored
+from chartkit.model import Body, Json, mapping_at
 
 _SOMEBODY: Final[Body] = {"username": "admin", "groups": ["system:authenticated"]}
 _MOST_REPEATED: Final = 300
@@ -195,12 +194,8 @@ def as_sent(case: Case, contents: Contents | None = None) -> Case:
 
 
 def _stored(body: Body, operation: Json, contents: Contents) -> Body:
-    """Return an object as an API server stores it; the same one where it is stored as it is."""
-    key = contents.of(body)
-    if key not in contents.stored:
-        defaulted = as_stored(Resource(body)).body
-        contents.stored[key] = None if defaulted == body else defaulted
-    stored = contents.stored[key] or body
+    """Return an object as an API server sends it; the same one where it is sent as it is."""
+    stored = with_defaults(body, contents)
     metadata = stored.get("metadata")
     if operation not in _CHANGES_OF_STORED or not isinstance(metadata, dict) or "uid" in metadata:
         return stored
@@ -464,15 +459,12 @@ def with_values(
             return {}
         return least(at[1][2:], str(path[-1]))
 
-    def excluded(path: Path) -> frozenset[str]:
-        return rivals(root, path[1:]) if path[0] in _OBJECTS else frozenset()
-
     tries, change = list(base.tries), base.change
     for facet, value in changes:
         path = facet.path
         mixed = mixed if mixed in facet.mixed else Mixed.NO
         tries.append((path, facet.state_of(value, mixed=mixed)))
-        change = path, value, mixed
+        change = path, contents.of(value), mixed
         if path[0] == "oldObject" and not document.get("oldObject"):
             is_deleted = document.get("operation") == "DELETE"
             operation = "DELETE" if is_deleted else "UPDATE"
@@ -481,11 +473,11 @@ def with_values(
             continue
         if path == ("operation",) and value == "UPDATE" and not document.get("oldObject"):
             document = {**document, "oldObject": document["object"]}
-        before = document
-        key, changes_made = (path, contents.of(value), mixed), contents.changed_of(document)
-        if (changed := changes_made.get(key)) is None:
+        before, changes_made = document, contents.changed_of(document)
+        if (changed := changes_made.get(change)) is None:
+            excluded = rivals(root, path)
             changed = with_value(document, path, value, make, excluded, mixed=mixed)
-            changes_made[key] = changed
+            changes_made[change] = changed
         document = changed
         if CLUSTER in document and path[:2] == ("object", "metadata"):
             homes = home_of(before["object"]), home_of(document["object"])

@@ -15,13 +15,14 @@ class Contents:
     """The contents of values, and what is known of these. No value is changed any more.
 
     refusals: the first reason for which an API server refuses an object, stored: the object as an
-    API server stores it, None for one that it stores as it is, and reasons: why a value is not of a
-    type in a field; all by contents.
+    API server stores it, None for one that it stores as it is, specs: the specifications of Pods
+    with its defaults, and reasons: why a value is not of a type in a field; all by contents.
     """
 
     def __init__(self) -> None:
         self.refusals: dict[Hashable, str] = {}
         self.stored: dict[Hashable, Body | None] = {}
+        self.specs: dict[Hashable, Body] = {}
         self.reasons: dict[tuple[Hashable, str, str], tuple[str, ...]] = {}
         self._changed: dict[int, dict[Hashable, Body]] = {}
         self._known: dict[Hashable, object] = {}
@@ -44,14 +45,15 @@ class Contents:
         return self._changed.setdefault(id(value), {}) if is_known else {}
 
     def _new(self, value: Body | list[Json]) -> object:
-        contents, new, of = self._found, self._new, self.of
+        contents, new, of, is_object = self._found, self._new, self.of, isinstance(value, dict)
         listed = [
             member
             if (kind := type(member)) is str
-            else contents.get(id(member)) or (new if kind is dict or kind is list else of)(member)
+            else contents.get(id(member)) or new(member)
+            if kind is dict or kind is list
+            else of(member)
             for member in (value.values() if isinstance(value, dict) else value)
         ]
-        is_object = isinstance(value, dict)
         written: Hashable = (*value, *listed) if is_object else (list, *listed)
         content = self._known.get(written)
         if content is None:
@@ -60,9 +62,9 @@ class Contents:
             content = self._known[written] = self._known.setdefault(key, object())
         if len(self._kept) >= _MOST:
             # All that is known of contents goes with them: equal values get new ones.
-            for store in (self._kept, self._found, self._known):
+            for store in (self._kept, self._found, self._known, self.refusals, self.stored):
                 store.clear()
-            for answers in (self.refusals, self.stored, self.reasons, self._changed):
+            for answers in (self.specs, self.reasons, self._changed):
                 answers.clear()
         # No other value has the identity of one that is kept.
         self._kept.append(value)

@@ -148,8 +148,13 @@ def alternatives(type_name: str) -> frozenset[str]:
 
 
 @cache
-def rivals(root: str, path: Path) -> frozenset[str]:
-    """Return the fields that exclude the one at a path."""
+def rivals(root: str, path: Path) -> tuple[frozenset[str], ...]:
+    """Return for each step of a path in a request the fields that exclude the one there."""
+    ends = range(1, len(path) + 1) if path[0] in ("object", "oldObject") else ()
+    return tuple(_rivals(root, path[1:end]) for end in ends) or (frozenset(),) * len(path)
+
+
+def _rivals(root: str, path: Path) -> frozenset[str]:
     above = normalized(root, path[:-1]) if path and isinstance(path[-1], str) else None
     names = alternatives(above[1]) if above is not None else frozenset[str]()
     return names - {str(path[-1])} if path[-1:] and path[-1] in names else frozenset()

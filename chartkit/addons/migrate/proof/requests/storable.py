@@ -9,7 +9,8 @@ the rules of metadata alone.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from typing import Any, Final
 
 from chartkit.addons.migrate.proof.leaves.paths import CLUSTER, IMAGE
@@ -19,6 +20,7 @@ from chartkit.addons.migrate.proof.requests.schema import (
     IMAGE_TYPE,
     LIST,
     MAP,
+    POD,
     TEMPLATED,
     allowed_values,
     alternatives,
@@ -29,7 +31,9 @@ from chartkit.addons.migrate.proof.requests.schema import (
 from chartkit.engine.kubernetes.kinds import is_cluster_scoped, kind_of
 from chartkit.engine.scalars.cron import Schedule
 from chartkit.go.quantity import Quantity, QuantityError
-from chartkit.model import Body, Json, Resource, mapping_at, mappings_at
+from chartkit.model import Body, Json, Resource, mapping_at, mappings_at, with_value
+from chartkit.scan.api_defaults import as_stored
+from chartkit.scan.api_defaults.admission import decisive_metadata
 
 _TYPES: Final[dict[str, tuple[type, ...]]] = {
     "string": (str,),
@@ -89,6 +93,34 @@ def _first_refusal(body: Body, contents: Contents) -> str:
 def _identity(body: Body) -> list[Json]:
     metadata = mapping_at(body, "metadata")
     return [body.get("kind"), *(metadata.get(key) for key in IDENTITY)]
+
+
+def with_defaults(body: Body, contents: Contents) -> Body:
+    """Return an object with an API server's defaults; the same one where it has them."""
+    key = contents.of(body)
+    if key not in contents.stored:
+        defaulted = _defaulted(body, contents)
+        contents.stored[key] = None if defaulted == body else defaulted
+    return contents.stored[key] or body
+
+
+def _defaulted(body: Body, contents: Contents) -> Body:
+    """Fill in an object, and each specification of Pods once."""
+    kind = kind_of(Resource(body))
+    above = () if kind == POD else TEMPLATED.get(kind)
+    spec = None if above is None else mapping_at(body, *above).get("spec")
+    if above is None or not isinstance(spec, dict):
+        return as_stored(Resource(body)).body
+    metadata = () if above else tuple(map(contents.of, decisive_metadata(body)))
+    key = contents.of(spec), kind == POD, metadata
+    known = contents.specs.get(key)
+    around = body if known is None else with_value(body, (*above, "spec"), {})
+    defaulted = as_stored(Resource(around)).body
+    holder = mapping_at(defaulted, *above)
+    if known is None:
+        known = contents.specs[key] = spec if holder["spec"] == spec else holder["spec"]
+    holder["spec"] = known
+    return defaulted
 
 
 def refusals(body: Body, contents: Contents | None = None) -> Iterator[str]:
@@ -244,17 +276,33 @@ def _is_quantity(text: str) -> bool:
         return False
 
 
+@cache
+def _declared(kind: str) -> Mapping[str, tuple[str, Sequence[str], bool]]:
+    """Return by name the type of each field of a type, the only values that it may have, and
+    whether it takes every other text."""
+    return {
+        name: (
+            field.type,
+            allowed_values(kind, name),
+            field.type == "string" and name not in _AMOUNTS,
+        )
+        for name, field in fields(kind).items()
+    }
+
+
 def _fields(body: Body, kind: str, contents: Contents) -> Iterator[str]:
-    declared = fields(kind)
+    declared, listed = _declared(kind), _LISTED.get(kind, ())
     for name, value in body.items():
         field = declared.get(name)
         if field is None:
             yield "fields that the kind does not have"
             continue
-        yield from _of_type(value, field.type, name, contents)
-        if not value and name in _LISTED.get(kind, ()):
+        type_name, allowed, is_text = field
+        if not is_text or value.__class__ is not str:
+            yield from _of_type(value, type_name, name, contents)
+        if not value and name in listed:
             yield "missing required fields"
-        if isinstance(value, str) and value not in (allowed_values(kind, name) or (value,)):
+        if allowed and isinstance(value, str) and value not in allowed:
             yield "values outside a field's set"
     data = mapping_at(body, "data").values() if kind == "core.v1.Secret" else ()
     if not all(isinstance(item, str) for item in data):
@@ -265,7 +313,7 @@ def _fields(body: Body, kind: str, contents: Contents) -> Iterator[str]:
         names = [name for listed in lists for name in {str(item.get("name")) for item in listed}]
         if len(set(names)) < len(names):
             yield "two elements of one name"
-    if len(body.keys() & alternatives(kind)) > 1:
+    if (others := alternatives(kind)) and len(body.keys() & others) > 1:
         yield "several fields of which one excludes the others"
     for name, type_name in required(kind):
         if name not in body or (body[name] == "" and type_name == "string"):

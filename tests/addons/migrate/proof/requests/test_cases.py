@@ -21,11 +21,12 @@ from chartkit.addons.migrate.proof.requests.schema import (
     least_object,
     subresources_of,
 )
-from chartkit.addons.migrate.proof.requests.storable import refusals
+from chartkit.addons.migrate.proof.requests.storable import refusals, with_defaults
 from chartkit.engine.cel_policies.policy import read_cel_policy
 from chartkit.engine.cluster_policy.policy import read_policy
 from chartkit.engine.kubernetes.kinds import GroupVersionKind
 from chartkit.model import Body, Resource
+from chartkit.scan.api_defaults import as_stored
 from tests.addons.migrate.proof.policies import legacy
 from tests.data import beside
 
@@ -285,3 +286,25 @@ _CONTAINER = {"name": "app", "image": "x"}
 )
 def test_what_no_api_server_stores_is_refused(body: Body, reason: str) -> None:
     assert reason in list(refusals(body))
+
+
+def test_pods_of_one_specification_get_the_defaults_that_each_of_them_has() -> None:
+    term = {"labelSelector": {}, "topologyKey": "x", "matchLabelKeys": ["app"]}
+    required = {"requiredDuringSchedulingIgnoredDuringExecution": [term]}
+    annotation = "container.apparmor.security.beta.kubernetes.io/app"
+    contents = Contents()
+    for spec in ({}, {"affinity": {"podAffinity": required}}):
+        for metadata in (
+            {},
+            {"labels": {"app": "a"}},
+            {"labels": {"app": "b"}},
+            {"annotations": {annotation: "unconfined"}},
+            {"annotations": {"kubernetes.io/config.mirror": "x"}},
+        ):
+            pod = _pod(**spec)
+            body = {**pod, "metadata": {**pod["metadata"], **metadata}}
+            controllers = (as_controller(body, kind) for kind in TEMPLATED)
+            for written in (body, *controllers):
+                stored = as_stored(Resource(written)).body
+                assert with_defaults(written, contents) == stored
+                assert with_defaults(stored, contents) is stored

@@ -43,6 +43,9 @@ _VARIABLE = "write Kyverno's variables as {{ `{{ … }}` }} in a template"
 _ESCAPED = (
     "there Kyverno's {{ x }} is written {{ `{{ x }}` }}; in a policy library chartkit escapes it"
 )
+_UNLOADED = re.compile(r"cannot load ((?:Chart|values|requirements)\.yaml): ")
+_END = 400
+"""The characters of both ends of a long message that are shown."""
 _SCHEMA_LINE = re.compile(r"^( *)- at '([^']*)': (.+)$", re.MULTILINE)
 _SCHEMA_REASON = re.compile(r"value must be '([^']* [^']*)'")
 _SCHEMA_KEY = re.compile(r"'([^']*)'")
@@ -240,7 +243,7 @@ def _explain(
         in_values = _VALUES_TEXT.search(message)
         if in_values:
             return location, f"Helm cannot run a text of the values: {in_values[1]}", _ESCAPED
-        said = f"Helm cannot render the chart: {_PLACE_BEFORE.sub('', message)}"
+        said = f"Helm cannot render the chart: {_brief(_PLACE_BEFORE.sub('', message))}"
         called = _UNDEFINED.search(message)
         if called is None:
             is_variable = False
@@ -249,7 +252,21 @@ def _explain(
 
             is_variable = called[1] in FUNCTIONS or _GIVEN.fullmatch(called[1]) is not None
         return location, said, _VARIABLE if is_variable else None
-    return Location(str(shown)), f"Helm refuses the chart: {message}", None
+    refusal = f"Helm refuses the chart: {_brief(message)}"
+    unloaded = _UNLOADED.search(message)
+    if unloaded is None:
+        return Location(str(shown)), refusal, None
+    file = str(shown / unloaded[1])
+    try:
+        read_text(read_source(folder / unloaded[1]), file)
+    except InputError as error:
+        return error.location or Location(file), refusal, error.hint
+    return Location(file), refusal, None
+
+
+def _brief(message: str) -> str:
+    """Return a message, of a long one both ends: a template may include itself."""
+    return message if len(message) <= 2 * _END else f"{message[:_END]} … {message[-_END:]}"
 
 
 def _warning(text: str, shown: Path) -> Diagnostic:

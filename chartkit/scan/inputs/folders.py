@@ -227,7 +227,8 @@ def render_inputs(folder: Path, options: ChartOptions, note: Note) -> list[Resou
     except HelmMissingError as error:
         raise RenderError(error.message, Location(str(folder)), error.hint) from None
     except RenderError as error:
-        is_in_template = error.location is not None and error.location.line > 0
+        place = error.location
+        is_in_template = place is not None and place.line > 0 and "/templates/" in place.file
         hint = error.hint or (_WAYS_OUT if is_in_template else None)
         raise type(error)(error.message, error.location, hint) from None
     for warning in rendered.warnings:

@@ -218,6 +218,15 @@ def test_what_is_rendered_must_be_objects(tmp_path: Path, text: str, expected: s
     assert refusal(tmp_path, **{"templates/bad.yaml": text}).startswith(expected)
 
 
+def test_a_message_without_end_is_short_and_what_is_not_loaded_has_its_line(tmp_path: Path) -> None:
+    text = '{{- define "a" }}{{ include "a" . }}{{ end }}{{ include "a" . }}'
+    said = refusal(tmp_path, **{"templates/bad.yaml": text})
+    assert len(said) < 1000
+    assert "nested reference" in said
+    said = refusal(tmp_path, **{"values.yaml": "a: 1\nb: [\n"})
+    assert said.startswith("demo/values.yaml:3:1: Helm refuses the chart: cannot load values.yaml")
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [

@@ -33,7 +33,9 @@ _MARKS: Final = re.compile(r"ck-mark\d|707\d{4}70707|chartkit(?:exclude|list|con
 _NO_EXCEPTION: Final = (
     "an exception names policies, and the new ones depend on values: write it for what Helm renders"
 )
-_SECTION: Final = re.compile(r"^(metadata|spec):[ \t]*$", re.MULTILINE)
+_METADATA: Final = re.compile(
+    r"^(?:metadata:[ \t]*$|\{\{-?[ \t]*include [^\n]*\}\}\s*\Z)", re.MULTILINE
+)
 _NAME: Final = re.compile(r"^(  name:[ \t]*)(.*?)([\"']?)[ \t]*$", re.MULTILINE)
 _NAMESPACE: Final = re.compile(r"^  namespace:.*\n?", re.MULTILINE)
 _AUTOGEN: Final = re.compile(
@@ -119,15 +121,13 @@ def new_forms(text: str, named: NamedTemplates) -> list[NewForm | LeftPolicy]:
 
 
 def _new_form(text: str, region: Region, named: NamedTemplates) -> NewForm:
-    sections = {match[1]: match for match in _SECTION.finditer(text)}
-    if len(sections) != 2 or sections["spec"].start() < sections["metadata"].end():
+    spec = re.search(r"^spec:[ \t]*$", text, re.MULTILINE)
+    metadata = _METADATA.search(text, 0, spec.start() if spec else 0)
+    if spec is None or metadata is None:
         raise NotPlacedError("metadata and spec must each begin a line", region.line)
-    before = text[sections["metadata"].start() : sections["spec"].start()]
-    line = region.line + text.count("\n", 0, sections["spec"].start())
-    nodes = [
-        *parse(_head(before, region), region.line),
-        *parse(text[sections["spec"].start() :], line),
-    ]
+    before = text[metadata.start() : spec.start()]
+    line = region.line + text.count("\n", 0, spec.start())
+    nodes = [*parse(_head(before, region), region.line), *parse(text[spec.start() :], line)]
     template = PolicyTemplate(nodes, named.nodes, region.variables, named.values)
     switch = f"{region.root}.Values.{SWITCH}"
     variants = Variants(template, region.line, f'eq {switch} "both"')
@@ -173,6 +173,8 @@ def _head(metadata: str, region: Region) -> str:
     name, namespace, chosen = (
         pattern.search(metadata) for pattern in (_NAME, _NAMESPACE, _AUTOGEN)
     )
+    if metadata.startswith("{{"):
+        return f"{region.version}\nkind: {region.kind}\n{metadata.rstrip()}\n"
     if name is None:
         raise NotPlacedError("metadata.name must have a line of its own", region.line)
     lines = [region.version, f"kind: {region.kind}\nmetadata:", name[0].rstrip()]
@@ -187,6 +189,8 @@ def _metadata(text: str, kind: str, end: str) -> list[str]:
     if not kind.startswith("Namespaced"):
         text = _NAMESPACE.sub("", text)
     text = re.sub(r"^  annotations:[ \t]*\n(?!    )", "", text, flags=re.MULTILINE)
+    if end and not _NAME.search(text):
+        raise NotPlacedError("the policy becomes several, and a named template has its metadata")
     if end:
         text = _NAME.sub(lambda name: f"{name[1]}{name[2]}{end}{name[3]}", text, count=1)
     return text.rstrip().split("\n")

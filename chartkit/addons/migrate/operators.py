@@ -405,11 +405,17 @@ def durations(sign: str) -> Test:
 
 
 def _spans(place: Place, sign: str, limit: Json, read: Callable[[str], int | None]) -> Expr:
-    """Report whether a span between times is in order with a duration or a number of seconds."""
+    """Report whether a span between times is in order with a duration or a number of seconds: by
+    the times, since a span of three hundred years is an error."""
     against = read(limit) if isinstance(limit, str) else seconds_of(limit)
     if against is None:
         return cel.FALSE
-    return cel.compare(sign, place.value, cel.call("duration", written_duration(against)))
+    span = cel.call("duration", written_duration(against))
+    match place.value:
+        case Binary("-", until, start):
+            earliest = cel.compare("-", until, span) if against else until
+            return cel.compare(_MIRRORED[sign], start, earliest)
+    return cel.compare(sign, place.value, span)
 
 
 def written_duration(nanoseconds: int) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Final
@@ -18,12 +19,12 @@ from chartkit.addons.migrate.plan.inventory import Inventory, LegacyObject, is_s
 from chartkit.addons.migrate.plan.origin import Tool
 from chartkit.documents.reader import Document, read_file, read_source, resources
 from chartkit.engine.cluster_policy.policy_check.warnings import is_legacy
-from chartkit.engine.kubernetes.kinds import group_of
+from chartkit.engine.kubernetes.kinds import KYVERNO_GROUP, group_of
 from chartkit.errors import InputError
 from chartkit.helm.kustomize import is_kustomization
 from chartkit.model import Body, Json, Location, Resource, list_of, mapping_at, mappings_at
 from chartkit.report.model import resource_id
-from chartkit.scan.inputs import is_object
+from chartkit.scan.inputs import CHART_FILE, is_object
 from chartkit.wording import counted
 
 _DEPLOYED: Final = ("HelmRelease", "Application", "ApplicationSet", "ConfigMap")
@@ -35,8 +36,8 @@ _KEYS: Final = (
 _VALUES: Final = re.compile(_KEYS)
 _IN_TEXT: Final = re.compile(rf"^[ \t]*({_KEYS})[ \t]*:", re.MULTILINE)
 _VALUE: Final = "a value of a chart of ClusterPolicies, which the new policies do not read"
-_RENDERED: Final = "is rendered from a chart, whose template stays: change it by hand"
-_READ: Final = "is in a file that a template reads: migrate that file itself"
+_RENDERED: Final = "is rendered from a chart, whose template stays: change {place} by hand"
+_READ: Final = "is in {place}, which no template changes: migrate that file itself"
 _DEPENDENCY: Final = "a chart that others depend on, with {policies}: migrate the chart itself"
 _TEMPLATE: Final = "the policy of this template stays: {reason}"
 _CHECK: Final = (
@@ -84,7 +85,7 @@ def mentions(
     for documents in inventory.documents.values():
         rows += files.mentions(documents, carried)
     for chart in inventory.charts:
-        rows += _in_chart(chart, charts, own)
+        rows += _in_chart(chart, own)
     rows += _rendered(migrated, charts)
     rows += (Mention(place, _TEMPLATE.format(reason=reason)) for place, reason in charts.left)
     rows += (Mention(place, _CHECK) for place in charts.checks)
@@ -149,10 +150,10 @@ def _identity(resource: Resource) -> tuple[str, ...]:
     return group_of(resource), resource.kind, resource.namespace, resource.name
 
 
-def _in_chart(folder: Path, charts: ChartMigration, own: Collection[str]) -> Iterator[Mention]:
-    """Yield the values that a chart has for charts which it depends on; those of the chart itself
-    are read by both forms of its policies."""
-    is_own = any(file.is_relative_to(folder) for file in charts.converted)
+def _in_chart(folder: Path, own: Collection[str]) -> Iterator[Mention]:
+    """Yield the values that a chart has for charts which it depends on, but for own ones, whose
+    policies of both forms read them."""
+    others = _dependencies(folder)
     for file in sorted(folder.glob("values*.y*ml")):
         try:
             documents = read_file(file)
@@ -160,10 +161,21 @@ def _in_chart(folder: Path, charts: ChartMigration, own: Collection[str]) -> Ite
             continue  # Helm names it
         for document in documents:
             for key, values in mapping_at(document.body).items():
-                if key in own or (is_own and not (folder / "charts" / key).is_dir()):
-                    continue
-                for steps, name in _values(values, (key,)):
-                    yield _value(document, steps, name)
+                if key in others and others[key] not in own:
+                    for steps, name in _values(values, (key,)):
+                        yield _value(document, steps, name)
+
+
+def _dependencies(folder: Path) -> dict[str, str]:
+    """Return the names of the charts that a chart depends on, by what its values call them."""
+    try:
+        (document,) = read_file(folder / CHART_FILE)
+    except (InputError, ValueError):
+        return {}
+    return {path.name: path.name for path in (folder / "charts").glob("*/")} | {
+        str(one.get("alias") or one.get("name")): str(one.get("name"))
+        for one in mappings_at(document.body, "dependencies")
+    }
 
 
 def _installed(body: Json) -> Iterator[str]:
@@ -235,18 +247,43 @@ def _rendered(migrated: Iterable[MigratedObject], charts: ChartMigration) -> Ite
         below = Path(resource.location.file.removeprefix(origin.name)).parts
         if origin.tool is Tool.CHART and "charts" in below:
             at = len(below) - below[::-1].index("charts") + 1
-            dependencies[Path(origin.name, *below[:at][below[0] == "/" :])] += 1
+            *above, name = below[:at][below[0] == "/" :]
+            parent = Path(origin.name, *above[:-1])
+            dependencies[parent / "charts" / _dependencies(parent).get(name, name)] += 1
             continue
-        text = _RENDERED if origin.tool is Tool.CHART else _IN_CLUSTER
-        template = Path(resource.location.file)
-        source = read_source(template) if template.is_file() else ""
-        if ".Files." in source and "tpl " not in source:
-            text = _READ
+        text = _IN_CLUSTER
+        if origin.tool is Tool.CHART:
+            text = _by_hand(resource, Path(origin.name))
         yield Mention(resource.location, f"{resource_id(resource)} {text}")
     for folder, count in dependencies.items():
         yield Mention(
             Location(str(folder)), _DEPENDENCY.format(policies=counted(count, "policy", "policies"))
         )
+
+
+def _by_hand(resource: Resource, folder: Path) -> str:
+    """Return what to do about a policy that no template of a chart has as it is: with the place of
+    its rule in another file, or that of the named template that it is made with."""
+    template = Path(resource.location.file)
+    source = read_source(template) if template.is_file() else ""
+    is_read = ".Files." in source and "tpl " not in source
+    if folder / "crds" in template.parents:
+        return _READ.format(place=template)
+    names = (str(each.get("name")) for each in mappings_at(resource.body, "spec", "rules"))
+    texts = dict[Path, str]()
+    for file in sorted(folder.rglob("*.*")):
+        if file.suffix in (".yaml", ".yml", ".tpl") and file.is_file() and file != template:
+            with suppress(InputError):
+                texts[file] = read_source(file)
+    named = [f"name: {name}" for name in (resource.name, *names)]
+    for sought in (*named, f"kind: {resource.kind}"):
+        for file, text in texts.items():
+            found = re.search(rf"^[ -]*{re.escape(sought)}\s*$", text, re.MULTILINE)
+            if found is not None and f"{KYVERNO_GROUP}/" in text:
+                line = text.count("\n", 0, found.start()) + 1
+                place = file if is_read else f"{file}:{line}"
+                return (_READ if is_read else _RENDERED).format(place=place)
+    return _RENDERED.format(place="it")
 
 
 def _exceptions(migrated: Sequence[MigratedObject]) -> Iterator[Mention]:

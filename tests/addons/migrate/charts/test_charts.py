@@ -172,6 +172,16 @@ def test_named_templates_are_carried_out(tmp_path: Path) -> None:
     assert new["spec"]["validations"][0]["message"] == "Audit"
 
 
+def test_a_named_template_has_the_metadata(tmp_path: Path) -> None:
+    helper = '{{- define "meta" }}\nmetadata:\n  name: {{ .name }}\n{{- end }}\n'
+    text = policy(rule(HOST_PID)).replace(
+        "metadata:\n  name: {{ .Release.Name }}-p\n", '{{- include "meta" (dict "name" "q") }}\n'
+    )
+    chart = write_chart(tmp_path / "c", {"_h.tpl": helper, "p.yaml": text})
+    assert migrated(chart).left == []
+    assert [new["metadata"]["name"] for new in new_policies(chart)] == ["q"]
+
+
 @pytest.mark.parametrize("sign", ["<=", "> "])
 def test_a_size_behind_a_sign_is_a_size(tmp_path: Path, sign: str) -> None:
     limits = f'{{limits: {{memory: "{sign}{{{{ .Values.size }}}}"}}}}'
@@ -544,7 +554,7 @@ def test_a_duration_is_compared_as_one(tmp_path: Path) -> None:
     chart = write_chart(tmp_path / "c", {"p.yaml": text}, "schedule: 0 * * * *\nage: 24h\n")
     assert not migrated(chart).left
     (new,) = new_policies(chart, age="30m")
-    assert new["spec"]["conditions"][0]["expression"].endswith('> duration("30m")')
+    assert new["spec"]["conditions"][0]["expression"].endswith('< time.now() - duration("30m")')
     with pytest.raises(RenderError, match="age has characters that no duration has"):
         new_policies(chart, age="a day")
 

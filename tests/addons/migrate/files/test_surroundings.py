@@ -7,7 +7,7 @@ import yaml
 
 from chartkit.documents import input_files
 from tests.addons.migrate.files.migrations import migrated
-from tests.data import beside
+from tests.data import beside, from_table
 
 _POLICY = beside(__file__)["policy"]
 _PATCH = """\
@@ -273,6 +273,18 @@ def test_each_file_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(input_files, "read_text", counted)
     migrated(tmp_path)
     assert sorted(read) == sorted(texts)
+
+
+@from_table("files", "wanted")
+def test_policies_of_charts_without_a_template_are_named(
+    tmp_path: Path, files: dict[str, str], wanted: list[str]
+) -> None:
+    for name, text in {"Chart.yaml": "apiVersion: v2\nname: c\nversion: 1.0.0\n", **files}.items():
+        file = tmp_path / "c" / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text.replace("POLICY", _POLICY))
+    found = [mention.what for mention in migrated(tmp_path / "c").mentions]
+    assert [each.replace(f"{tmp_path}/", "") for each in found] == wanted
 
 
 _TEMPLATE = beside(__file__)["template"]

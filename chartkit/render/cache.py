@@ -306,17 +306,10 @@ def key_options(
 
 
 def _row_body(row: Row) -> Json:
-    location = row.location
-    return {
-        "environment": row.environment,
-        "check": row.check,
-        "outcome": str(row.outcome),
-        "message": row.message,
-        "hint": row.hint,
-        "policy": row.policy,
-        "subject": row.subject,
-        "location": None if location is None else _place(location),
-    }
+    """Return the fields of a row, in their order."""
+    place = None if row.location is None else _place(row.location)
+    head = [row.environment, row.check, str(row.outcome), row.message, place]
+    return [*head, row.hint, row.policy, row.subject]
 
 
 def _place(location: Location) -> Json:
@@ -324,13 +317,11 @@ def _place(location: Location) -> Json:
     return [location.file, location.line, location.column, location.path, first, list(lines)]
 
 
-def _row(body: Body) -> Row:
+def _row(fields: Sequence[Json]) -> Row:
+    environment, check, outcome, message, place, *others = fields
     location: Location | None = None
-    if body["location"]:
-        file, line, column, path, first, lines = body["location"]
+    if place:
+        file, line, column, path, first, lines = place
         places = KnownPlaces(file, {}, {line: (first, lines)}) if lines else None
         location = Location(file, line, column, path, places)
-    outcome = Outcome(body["outcome"])
-    text, hint = body["message"], body["hint"]
-    about = body["policy"], body["subject"]
-    return Row(body["environment"], body["check"], outcome, text, location, hint, *about)
+    return Row(environment, check, Outcome(outcome), message, location, *others)

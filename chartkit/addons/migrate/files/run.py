@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field, replace
@@ -268,7 +269,8 @@ def without_patches(inventory: Inventory) -> tuple[Inventory, list[LegacyObject]
 
 
 def _file(location: Location) -> Path:
-    return Path(location.file).resolve()
+    # `resolve` fails at a link that leads to itself.
+    return Path(os.path.realpath(location.file))
 
 
 def migrator_of(

@@ -178,6 +178,13 @@ def test_the_plan_says_what_policies_does(tmp_path: Path) -> None:
     } == {"never": [Convertibility.BY_HAND], "team": [Convertibility.CONVERTS]}
 
 
+def test_a_link_to_itself_beside_patches_is_a_row(tmp_path: Path) -> None:
+    (tmp_path / "kustomization.yaml").write_text("patches: [{path: patch.yaml}]\n")
+    (tmp_path / "patch.yaml").write_text("kind: Pod\nmetadata: {name: a}\n")
+    (tmp_path / "loop.yaml").symlink_to(tmp_path / "loop.yaml")
+    assert _plan_of(tmp_path).exit_code == 2
+
+
 def test_what_is_not_read_below_a_folder_is_no_all_clear(tmp_path: Path) -> None:
     (tmp_path / "pod.yaml").write_text("apiVersion: v1\nkind: Pod\nmetadata: {name: a}\n")
     assert "will not refuse" in in_format(report(_plan_of(tmp_path)), "text")

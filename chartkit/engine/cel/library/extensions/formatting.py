@@ -224,7 +224,11 @@ def _fixed(value: Value, clause: Clause) -> str:
         return _not_finite(number)
     precision = _DEFAULT_PRECISION if clause.precision is None else clause.precision
     bounded(precision)
-    return f"{number or 0.0:,.{precision}f}"
+    # Go keeps as many digits as 16 bits say, and at least as many as 8 bits say.
+    whole, _, digits = f"{number or 0.0:,.{precision % 65536}f}".partition(".")
+    if precision > 255:
+        digits = digits.rstrip("0").ljust(precision % 256, "0")
+    return f"{whole}.{digits}" if digits else whole
 
 
 def _scientific(value: Value, clause: Clause) -> str:

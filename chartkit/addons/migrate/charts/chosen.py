@@ -45,7 +45,10 @@ def with_chosen(spec: Body, chosen: Mapping[str, Sequence[str]]) -> Body:
     asked = [rule["operations"] for rule in rules]
     if None in kinds or not asked or asked.count(asked[0]) < len(asked):
         kinds = []
-    if kinds and _resources_of(rules) == sorted(filter(None, kinds)):
+    each = each_resource(rules) if kinds else []
+    parts = ("apiGroups", "apiVersions", "resources")
+    named = sorted(tuple(one[part][0] for part in parts) for one in each)
+    if kinds and named == sorted(filter(None, kinds)):
         joined = asked[0] if isinstance(asked[0], str) else ",".join(asked[0])
         rules = f"{KINDS}{joined}"
     return {**spec, "matchConstraints": {**constraints, "resourceRules": rules}} if rules else spec
@@ -66,8 +69,3 @@ def each_resource(rules: Sequence[Body]) -> list[Body]:
         for version in rule["apiVersions"]
         for name in rule["resources"]
     ]
-
-
-def _resources_of(rules: Sequence[Body]) -> list[tuple[str, str, str]]:
-    each = each_resource(rules)
-    return sorted((*one["apiGroups"], *one["apiVersions"], *one["resources"]) for one in each)

@@ -121,13 +121,13 @@ def new_forms(text: str, named: NamedTemplates) -> list[NewForm | LeftPolicy]:
 
 
 def _new_form(text: str, region: Region, named: NamedTemplates) -> NewForm:
-    spec = re.search(r"^spec:[ \t]*$", text, re.MULTILINE)
-    metadata = _METADATA.search(text, 0, spec.start() if spec else 0)
-    if spec is None or metadata is None:
+    begin = re.search(r"^spec:[ \t]*$", text, re.MULTILINE)
+    metadata = _METADATA.search(text, 0, begin.start() if begin else 0)
+    if begin is None or metadata is None:
         raise NotPlacedError("metadata and spec must each begin a line", region.line)
-    before = text[metadata.start() : spec.start()]
-    line = region.line + text.count("\n", 0, spec.start())
-    nodes = [*parse(_head(before, region), region.line), *parse(text[spec.start() :], line)]
+    before = text[metadata.start() : begin.start()]
+    line = region.line + text.count("\n", 0, begin.start())
+    nodes = [*parse(_head(before, region), region.line), *parse(text[begin.start() :], line)]
     template = PolicyTemplate(nodes, named.nodes, region.variables, named.values)
     switch = f"{region.root}.Values.{SWITCH}"
     variants = Variants(template, region.line, f'eq {switch} "both"')

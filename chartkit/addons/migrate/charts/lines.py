@@ -52,7 +52,8 @@ def merged(lines: Sequence[str]) -> list[str]:
         if depth < 0:
             closed = opened[depth]
             del opened[depth:]
-            closed = closed if _is_if(closed) and line.strip() == "{{- end }}" else ""
+            is_if = closed.lstrip().startswith("{{- if ") and closed.endswith("}}")
+            closed = closed if is_if and line.strip() == "{{- end }}" else ""
         elif opened and line.lstrip().startswith("{{- else"):
             opened[-1] = ""
         made.append(line)
@@ -63,10 +64,6 @@ def _opposite(line: str) -> str:
     """Return the line that opens a block for where another one is not carried out."""
     pad, _, code = line.partition("{{- if ")
     return f"{pad}{{{{- if {negated(code.removesuffix(' }}'))} }}}}" if code else ""
-
-
-def _is_if(line: str) -> bool:
-    return line.lstrip().startswith("{{- if ") and line.endswith("}}")
 
 
 def union(lists: Sequence[Sequence[Any]]) -> list[Any]:

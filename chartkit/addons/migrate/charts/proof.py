@@ -41,6 +41,7 @@ _FAIL: Final = re.compile(
 _REFUSED: Final = "chartkit-refused"
 _PRINT: Final = rf'{{{{- printf "\n---\n{_REFUSED}: %q\n---\n" '
 """Replaces a refusal of Helm, so that the other templates are rendered all the same."""
+_UNRENDERED: Final = "no values of the proof render it"
 _WORDS: Final = ("alpha", "beta-2", "gamma.example")
 _OTHERS: Final = (candidates("kinds"), candidates("operations"))
 _CHOICES: Final = (("Audit", "Enforce"), ("audit", "enforce"), ("Ignore", "Fail"))
@@ -211,15 +212,9 @@ class ChartProof:
         unknown = self.refusal if not self.rendered else ""
         everything = [form for forms in self.forms.values() for form in forms]
         if not reasons:
-            reasons = {id(form): self._unrendered(form, unknown) for form in everything}
+            reason = f"Helm refuses the chart: {unknown}" if unknown else _UNRENDERED
+            reasons = {id(form): reason for form in everything if id(form) not in self.rendered}
         return [(form, reasons[id(form)]) for form in everything if reasons.get(id(form))]
-
-    def _unrendered(self, form: NewForm, refusal: str) -> str:
-        if id(form) in self.rendered:
-            return ""
-        return (
-            f"Helm refuses the chart: {refusal}" if refusal else "no values of the proof render it"
-        )
 
     def _case(self, new: Path, case: ValuesCase) -> Iterator[tuple[NewForm, str]]:
         try:

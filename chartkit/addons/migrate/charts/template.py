@@ -97,7 +97,9 @@ def parse(text: str, first_line: int = 1) -> list[Node]:
         position, trims = action.end, text[: action.end].endswith(f"-{CLOSE}")
         line = first_line + text.count("\n", 0, action.start)
         if action.keyword in _BLOCKS:
-            block = Block(action.keyword, _required(action, line), action.declares, line)
+            if action.value is None:
+                raise NotPlacedError(f"{action.keyword} without a value", line)
+            block = Block(action.keyword, action.value, action.declares, line)
             inside.append(block)
             stack.append((block, inside))
             inside = block.body
@@ -122,12 +124,6 @@ def parse(text: str, first_line: int = 1) -> list[Node]:
             raise NotPlacedError(f"{action.keyword} is not supported", line)
     inside.extend(_text(text[position:], trims, False))
     return root
-
-
-def _required(action: Action, line: int) -> Term:
-    if action.value is None:
-        raise NotPlacedError(f"{action.keyword} without a value", line)
-    return action.value
 
 
 def actions(text: str, first_line: int = 1) -> Iterator[Action]:

@@ -95,10 +95,12 @@ class Writer:
     def _others(self, fixed: dict[str, int]) -> list[tuple[str, dict[str, int]]]:
         """Return the decisions that are not taken, each taken the other way, with those under which
         it comes up."""
+        owners = self.variants.template.items
         others = [
             (key, {**self._context(key, fixed), key: self._other(key, fixed)})
             for key in self.variants.choices
-            if key not in fixed and self._is_here(key)
+            # Those about the items of a list come up in its loop.
+            if key not in fixed and (key not in owners or owners[key] in self.code.looping)
         ]
         return [one for one in others if not self.variants.is_refused({**fixed, **one[1]})]
 
@@ -108,11 +110,6 @@ class Writer:
     def _context(self, key: str, fixed: dict[str, int]) -> dict[str, int]:
         under = self.variants.under.get(key, {})
         return {name: value for name, value in under.items() if name not in fixed}
-
-    def _is_here(self, key: str) -> bool:
-        """Report whether a decision is one of a whole policy, or of the items of a loop around."""
-        owner = self.variants.template.items.get(key)
-        return owner is None or owner in self.code.looping
 
     def _entry(
         self, head: str, get: _Get, fixed: dict[str, int], indent: int, key: str

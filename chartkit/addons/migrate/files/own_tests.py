@@ -236,7 +236,8 @@ def _grouped(
     for index, item in enumerate(items):
         migrated = named.get(_policy(item))
         replacing = [] if migrated is None else list(_replacing(migrated, item))
-        if migrated is None or not _takes_over_all(migrated, item):
+        taken = [] if migrated is None else [one.converted for one in _outcomes(migrated, item)]
+        if not taken or not all(taken):
             kept.append(index)
         for body in replacing:
             # A result of a new policy: its name, its kind and no rule.
@@ -270,11 +271,6 @@ def _strength(result: str) -> int:
 def _outcomes(migrated: MigratedObject, item: Body) -> Iterator[RuleOutcome]:
     rule = written_name(str(item.get("rule") or ""))
     return (outcome for outcome in migrated.outcomes if not rule or outcome.rule == rule)
-
-
-def _takes_over_all(migrated: MigratedObject, item: Body) -> bool:
-    outcomes = list(_outcomes(migrated, item))
-    return bool(outcomes) and all(outcome.converted for outcome in outcomes)
 
 
 def _replacing(migrated: MigratedObject, item: Body) -> Iterator[Body]:

@@ -81,7 +81,9 @@ def targets(
             texts[file] = SEPARATOR.join(filter(None, (before, object_text([migrated_object]))))
     by_target: dict[Path, str] = {}
     for file, text in texts.items():
-        target = folder / (_below(Path(file), paths) or _alone(file, paths))
+        is_stdin = STDIN in paths and file == "<stdin>" and not Path(file).is_file()
+        name = "policies.yaml" if is_stdin else Path(file).name
+        target = folder / (_below(Path(file), paths) or name)
         if target in by_target:
             hint = "give each PATH its own --output"
             raise InputError(f"would be written to {target}, as another file", Location(file), hint)
@@ -140,11 +142,6 @@ def _below(file: Path, paths: Sequence[str]) -> Path | None:
         if path.exists() and file.resolve().is_relative_to(root.resolve()):
             return file.resolve().relative_to(root.resolve())
     return None
-
-
-def _alone(file: str, paths: Sequence[str]) -> Path:
-    is_stdin = STDIN in paths and file == "<stdin>" and not Path(file).is_file()
-    return Path("policies.yaml") if is_stdin else Path(Path(file).name)
 
 
 _REQUESTS: Final = 2_500

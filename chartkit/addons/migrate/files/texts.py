@@ -154,7 +154,11 @@ def permission_notes(legacy: Body, documents: Sequence[Body]) -> list[str]:
     if not documents:
         return []
     old, new = needs([legacy]), needs(documents)
-    return [*_more(old, new), *_unready(new)]
+    unread = [_shown(right.group, right.resource) for right in new.permissions if right.scan]
+    if any(unknown.message == SECRETS_NOTE for unknown in new.unknown):
+        unread.append("secrets")
+    resources = ", ".join(dict.fromkeys(unread))
+    return [*_more(old, new), *([_UNREADY.format(resources=resources)] if unread else [])]
 
 
 def _more(old: Needs, new: Needs) -> Iterator[str]:
@@ -169,14 +173,6 @@ def _more(old: Needs, new: Needs) -> Iterator[str]:
             controller = permission.controller.value.replace("-", " ")
             resource = _shown(permission.group, permission.resource)
             yield _MORE.format(controller=controller, verbs=", ".join(verbs), resource=resource)
-
-
-def _unready(new: Needs) -> Iterator[str]:
-    unread = [_shown(right.group, right.resource) for right in new.permissions if right.scan]
-    if any(unknown.message == SECRETS_NOTE for unknown in new.unknown):
-        unread.append("secrets")
-    if unread:
-        yield _UNREADY.format(resources=", ".join(dict.fromkeys(unread)))
 
 
 def _shown(group: str, resource: str) -> str:

@@ -102,7 +102,11 @@ def move_filters(context: Context, row: Row) -> None:
     added = [filter_ for filter_ in filters if not _is_default(filter_)]
     missing = [name for name in (*_NAMESPACES, *_KINDS) if name not in present]
     context.tree.drop(row.key)
-    targets = [*_add(context, added), *_exclude(context, missing)]
+    targets = list(_add(context, added))
+    texts = [text for name in missing for text in _ours(name)]
+    if texts:
+        excluded = [Entry("", Leaf(text)) for text in texts]
+        targets += _put(context, ("config", "resourceFiltersExclude"), excluded)
     why = "It is a copy of the old chart's filters, and the chart has its own."
     if targets:
         why = (
@@ -123,14 +127,6 @@ def _add(context: Context, added: Sequence[_Filter]) -> Iterator[tuple[str, ...]
         target = ("config", "resourceFiltersInclude")
         entries = [entry for other in others for entry in _written(other)]
         yield from _put(context, target, entries)
-
-
-def _exclude(context: Context, missing: Sequence[str]) -> Iterator[tuple[str, ...]]:
-    texts = [text for name in missing for text in _ours(name)]
-    if texts:
-        yield from _put(
-            context, ("config", "resourceFiltersExclude"), [Entry("", Leaf(text)) for text in texts]
-        )
 
 
 def _put(

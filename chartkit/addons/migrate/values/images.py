@@ -31,7 +31,8 @@ def move_image(context: Context, row: Row) -> None:
     parent, target = row.key[:-1], row.targets[0]
     upstream = _REPOSITORIES[target]
     keys = [(*parent, name) for name in ("registry", "repository")]
-    present = [key for key in keys if _is_single(context, key)]
+    there = {key: entry for key in keys if (entry := context.tree.find(key)) is not None}
+    present = [key for key in there if not misshapen("image", data_of(there[key].value))]
     texts = [str(context.value(key) or "") if key in present else "" for key in keys]
     host, path = _split(texts[0], texts[1] or f"ghcr.io/{upstream}")
     if host in _REGISTRIES and path == upstream:
@@ -56,11 +57,6 @@ def move_image(context: Context, row: Row) -> None:
         why = "The image has a name of its own; those of the other controllers are not known."
         do = f"Say where {_OTHERS} are: their image.registry and image.repository."
         context.say(Outcome.ASKED, parent, entries[0], (), why, do)
-
-
-def _is_single(context: Context, key: Path) -> bool:
-    entry = context.tree.find(key)
-    return entry is not None and not misshapen("image", data_of(entry.value))
 
 
 def move_tag(context: Context, row: Row) -> None:

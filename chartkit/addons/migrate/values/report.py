@@ -77,16 +77,12 @@ def _grouped(steps: Sequence[Step]) -> Iterator[str]:
     for (why, do), group in groups.items():
         for step in group:
             place = f"line {step.line}: " if step.line else ""
-            yield f"  {place}{step.key}{_targets(step)}"
+            is_moved = step.targets and step.targets != (step.key,)
+            targets = f" → {', '.join(braced(step.targets))}" if is_moved else ""
+            yield f"  {place}{step.key}{targets}"
         yield f"      {why}"
         if do:
             yield f"      To do: {do}"
-
-
-def _targets(step: Step) -> str:
-    if not step.targets or step.targets == (step.key,):
-        return ""
-    return f" → {', '.join(braced(step.targets))}"
 
 
 def braced(targets: Sequence[str]) -> Iterator[str]:

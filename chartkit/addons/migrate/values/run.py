@@ -204,7 +204,10 @@ class _Run:
                 self.walk(inner, key)
             elif not self.now.has(key):
                 self._shapeless(key, entry)
-        elif not self.now.has(key) or self._is_later(key):
+        elif not self.now.has(key) or (
+            # Chart 3 brought these, and the file is for chart 2.
+            self.span.last <= LAST_OF_TWO and key[0] in _NEW_CONTROLLERS
+        ):
             self._unknown(key, entry)
         elif (
             self.chart == ENGINE
@@ -224,10 +227,6 @@ class _Run:
         do = "Say with --from which chart the file is of."
         self.context.say(Outcome.ASKED, row.key, entry, (), why, do)
         return False
-
-    def _is_later(self, key: Path) -> bool:
-        """Report whether a key of a file for chart 2 is one that chart 3 brought."""
-        return self.span.last <= LAST_OF_TWO and key[0] in _NEW_CONTROLLERS
 
     def _shapeless(self, key: Path, entry: Entry) -> None:
         if not data_of(entry.value):

@@ -159,7 +159,10 @@ class Builds:
                     raise StaysError(self.shared[entry.file])
                 body, documents = self._patched(build, policy, patch)
                 made.append((policy, body, documents))
-                changes.setdefault(index, []).extend(_changes(policy.documents or (), documents))
+                pairs = zip(policy.documents or (), documents, strict=True)
+                changes.setdefault(index, []).extend(
+                    Change(old, merge) for old, new in pairs if (merge := difference(old, new))
+                )
         if not made:
             return None
         if not all(changes.values()):
@@ -213,13 +216,6 @@ def _policies(build: Build, entry: Entry, patch: Patch) -> list[BuiltObject]:
     if policies and others:
         raise StaysError(f"it is for {others[0].name}, too")
     return policies
-
-
-def _changes(old: Sequence[Body], new: Sequence[Body]) -> Iterator[Change]:
-    for before, after in zip(old, new, strict=True):
-        merge = difference(before, after)
-        if merge:
-            yield Change(before, merge)
 
 
 def _selected(build: Build, target: Body) -> Iterator[Body]:

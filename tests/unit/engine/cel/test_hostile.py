@@ -169,6 +169,7 @@ def from_a_deep_stack(source: str, variables: Mapping[str, Value], frames: int) 
     return compile_expression(source, VPOL).evaluate(variables)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("depth", [40, 80, 120])
 def test_a_stack_that_is_nearly_full(depth: int) -> None:
     free = sys.getrecursionlimit() - len(inspect.stack(0)) - 40

@@ -19,6 +19,7 @@ from chartkit.model import Body, Json, Resource, RuleResult
 from chartkit.project.project import read_project
 from chartkit.render.checks.engine import compiled_set
 from chartkit.scan.verdicts import example_world
+from tests.data import beside
 from tests.policy_library import library
 
 CLUSTER, VALIDATING, ADMISSION = FORMS = (
@@ -34,14 +35,7 @@ profiles: [all.yaml]
 environments:
   any: {kyverno: "1.19", kubernetes: "1.36"}
 """
-_PROFILE: Final = """\
-apiVersion: chartkit.dev/v1
-kind: Profile
-metadata: {name: all}
-spec:
-  title: All
-  policies:
-"""
+_PROFILE: Final = beside(__file__)["profile"]
 _POLICY_GROUPS: Final = ("kyverno.io", "policies.kyverno.io", "admissionregistration.k8s.io")
 
 ALL: Final = list(library().policies.values())

@@ -21,6 +21,7 @@ from tests.conformance.image_registry import (
     said_of,
     standing_in,
 )
+from tests.data import from_table
 from tests.shared import shared
 from tests.signing import notary
 from tests.signing.authority import pem
@@ -91,14 +92,7 @@ def test_recorded_payloads(payload: str, wanted: str, stand_in: StandIn, tmp_pat
     assert row["result"] == wanted
 
 
-@pytest.mark.parametrize(
-    ("environment", "image", "wanted"),
-    [
-        ("prod", "signed", "pass"),
-        ("prod", "unsigned", "fail"),
-        ("dev", "signed", "fail"),
-    ],
-)
+@from_table("environment", "image", "wanted")
 def test_the_recorded_policy_that_asks_the_cluster(
     environment: str, image: str, wanted: str, stand_in: StandIn, tmp_path: Path
 ) -> None:

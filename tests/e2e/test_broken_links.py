@@ -8,14 +8,7 @@ from tests.data import beside, from_table
 from tests.e2e.command import chartkit
 
 _POLICY = beside(__file__)["policy"]
-_TEST = """\
-apiVersion: cli.kyverno.io/v1alpha1
-kind: Test
-metadata: {name: links}
-policies: [broken.yaml]
-resources: [broken.yaml]
-results: []
-"""
+_TEST = beside(__file__)["test"]
 
 
 @pytest.mark.parametrize("target", ["nowhere.yaml", "broken.yaml"])

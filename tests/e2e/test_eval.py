@@ -6,7 +6,7 @@ from pathlib import Path
 
 from chartkit.engine.jmespath import JMESPathError, compile_expression
 from chartkit.engine.jmespath.functions import FUNCTIONS
-from tests.data import from_table, tables
+from tests.data import beside, from_table, tables
 from tests.e2e.command import PROGRAM, Done, chartkit
 from tests.e2e.transcript import check_page
 
@@ -76,14 +76,7 @@ def test_every_function_is_listed_with_an_example_that_runs(tmp_path: Path) -> N
             raise AssertionError(f"{example}: {error}") from error
 
 
-DEPLOYMENT = """\
-apiVersion: apps/v1
-kind: Deployment
-metadata: {name: web}
-spec:
-  replicas: 3
-  template: {spec: {containers: [{name: app, image: 'ghcr.io/acme/app:v1'}]}}
-"""
+DEPLOYMENT = beside(__file__)["deployment"]
 
 
 def _cel(folder: Path, *arguments: str) -> Done:

@@ -13,6 +13,7 @@ import pytest
 from tests.api_server import ApiServer
 from tests.api_server_controllers import Controllers
 from tests.api_server_http import TOKEN, Request
+from tests.data import from_table
 from tests.e2e.command import PROGRAM, Done, chartkit
 from tests.e2e.transcript import check_page
 from tests.loopback import LONGEST
@@ -97,14 +98,7 @@ def test_install_page_is_true(
     assert not any(server.of_kind(kind) for kind in (*HOOKS, "Deployment"))
 
 
-@pytest.mark.parametrize(
-    ("method", "part"),
-    [
-        ("PATCH", "/deployments/"),
-        ("GET", "/deployments"),
-        ("PATCH", "/clusterpolicies/second"),
-    ],
-)
+@from_table("method", "part")
 def test_killed_midway_the_next_call_repairs(cluster: Cluster, method: str, part: str) -> None:
     install = ("install", "prd", "--allow-drift", "--yes", "--stale-after", "0")
     cluster.ended_at(method, part, signal.SIGKILL, *install)

@@ -25,14 +25,7 @@ pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).parents[2]
 HOOKS: list[Body] = parse_yaml((ROOT / ".pre-commit-hooks.yaml").read_text("utf-8"))
-PRIVILEGED = """\
-apiVersion: v1
-kind: Pod
-metadata: {name: a, namespace: b}
-spec:
-  hostNetwork: true
-  containers: [{name: c, image: x}]
-"""
+PRIVILEGED = beside(__file__)["privileged"]
 
 
 @pytest.mark.parametrize("hook", HOOKS, ids=[each["id"] for each in HOOKS])

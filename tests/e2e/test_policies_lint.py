@@ -5,21 +5,13 @@ from pathlib import Path
 
 import pytest
 
+from tests.data import beside
 from tests.e2e.command import chartkit
 from tests.shared import ROOT
 
 MATCH = "match: {any: [{resources: {kinds: [Pod]}}]}"
 RULE = "    validate: {message: m, pattern: {metadata: {name: '?*'}}}\n"
-CONDITION = """\
-    validate:
-      message: m
-      deny:
-        conditions:
-          any:
-          - key: "{{ KEY }}"
-            operator: OPERATOR
-            value: x
-"""
+CONDITION = beside(__file__)["condition"]
 
 
 def cluster_policy(rule: str = RULE, spec: str = "", match: str = MATCH) -> str:
@@ -81,14 +73,7 @@ MISTAKES = {
 POD = (
     "apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec: {containers: [{name: c, image: a}]}\n"
 )
-TEST = """\
-apiVersion: cli.kyverno.io/v1alpha1
-kind: Test
-policies: [../policy.yaml]
-resources: [../pod.yaml]
-results:
-- {policy: broken, rule: r, kind: Pod, resources: [web], result: pass}
-"""
+TEST = beside(__file__)["test"]
 
 
 @pytest.mark.slow

@@ -25,6 +25,7 @@ from chartkit.project.project import read_project
 from chartkit.testing.model import CaseResult
 from chartkit.testing.runner import run_tests
 from tests.command_reports import in_format
+from tests.data import beside
 from tests.e2e.command import chartkit
 from tests.shared import shared
 from tests.unit.network.downloads.archive_files import tar_gz
@@ -35,14 +36,7 @@ profiles: [./all.yaml]
 environments:
   one: {kyverno: "1.19", kubernetes: "1.35", engine: false}
 """
-_PROFILE = """\
-apiVersion: chartkit.dev/v1
-kind: Profile
-metadata: {name: all}
-spec:
-  title: All of it
-  policies:
-"""
+_PROFILE = beside(__file__)["profile"]
 _FORMS = ("ClusterPolicy", "ValidatingPolicy", "MutatingPolicy", "GeneratingPolicy", "Policy")
 
 

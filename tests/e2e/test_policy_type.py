@@ -3,24 +3,14 @@
 import json
 from pathlib import Path
 
-import pytest
-
-from tests.data import beside
+from tests.data import beside, from_table
 from tests.e2e.command import chartkit
 
 POD = beside(__file__)["pod"]
 POLICY = "disallow-host-namespaces"
 
 
-@pytest.mark.parametrize(
-    ("chosen", "source", "rule"),
-    [
-        ([], "kyverno", "host-namespaces"),
-        (["--policy-type", "ClusterPolicy"], "kyverno", "host-namespaces"),
-        (["--policy-type", "ValidatingPolicy"], "KyvernoValidatingPolicy", None),
-        (["--policy-type", "ValidatingAdmissionPolicy"], "ValidatingAdmissionPolicy", POLICY),
-    ],
-)
+@from_table("chosen", "source", "rule")
 def test_scan_with_a_form(tmp_path: Path, chosen: list[str], source: str, rule: str | None) -> None:
     (tmp_path / "pod.yaml").write_text(POD)
     outputs = ["-o", "json", "-o", "policyreport=report.yaml"]

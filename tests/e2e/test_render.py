@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from chartkit.kyverno.releases import current
+from tests.data import beside
 from tests.e2e.command import PROGRAM, chartkit, snapshot
 
 _KYVERNO = current().version
@@ -169,14 +170,7 @@ def test_a_failed_check_writes_nothing(project: Path, old: str, new: str, expect
     assert snapshot(project) == before
 
 
-POD = """\
-apiVersion: v1
-kind: Pod
-metadata: {name: bad, namespace: default}
-spec:
-  hostNetwork: true
-  containers: [{name: c, image: nginx}]
-"""
+POD = beside(__file__)["pod"]
 
 
 @pytest.mark.slow

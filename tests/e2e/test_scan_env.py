@@ -6,17 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.data import beside, from_table
 from tests.e2e.command import chartkit
 
 ROOT = Path(__file__).parents[2]
-POD = """\
-apiVersion: v1
-kind: Pod
-metadata: {name: NAME, namespace: SPACE}
-spec:
-  containers:
-    - {name: app, image: "reg.example.com/app:1", securityContext: {privileged: true}}
-"""
+POD = beside(__file__)["pod"]
 PRIVILEGED = "disallow-privileged-containers"
 
 
@@ -80,15 +74,8 @@ def test_exceptions_of_the_environments_chart_count(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (("--env", "prod"), "there is no environment 'prod' (did you mean 'prd'?)"),
-        (("--env", "prd", "-p", "x"), "--policies and --env do not go together"),
-        (("--env", "prd", "--cluster"), "--cluster and --env do not go together"),
-    ],
-)
-def test_mistakes_are_errors(tmp_path: Path, options: tuple[str, ...], message: str) -> None:
+@from_table("options", "message")
+def test_mistakes_are_errors(tmp_path: Path, options: list[str], message: str) -> None:
     (tmp_path / "pods.yaml").write_text(pod("a", "shop"))
     done = chartkit(tmp_path, "scan", "pods.yaml", "--project", str(ROOT), *options)
     assert done.code == 2

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from chartkit.cli.main import main
+from tests.data import from_table
 from tests.e2e.test_scan_policies_from import server as cluster  # noqa: F401 - a fixture
 from tests.unit.network.cluster.server import PagedServer, pod
 
@@ -56,14 +57,7 @@ def test_an_object_of_a_file_that_kyverno_is_not_sent(
     assert "labelled" not in text
 
 
-@pytest.mark.parametrize(
-    ("name", "said"),
-    [
-        ("pod/shop/nowhere", "pod/shop/nowhere cannot be read in the cluster"),
-        ("gander/one", "the cluster serves no kind 'gander'"),
-        ("nothing", "there is no file 'nothing'"),
-    ],
-)
+@from_table("name", "said")
 def test_an_object_that_is_not_there(
     name: str, said: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

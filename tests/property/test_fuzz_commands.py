@@ -21,6 +21,7 @@ import yaml
 
 from chartkit.cli.main import cli
 from chartkit.helm import backend
+from tests.data import from_table
 from tools import fuzz_run
 from tools.fuzz_commands import SCENARIOS, Totals, command_of, make_input
 from tools.fuzz_mutations import VALUES
@@ -167,23 +168,7 @@ os.kill(os.getpid(), signal.SIGABRT)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("code", "wrong"),
-    [
-        ("raise SystemExit(0)", ""),
-        ("raise SystemExit(2)", ""),
-        ("raise SystemExit(3)", "exit 3"),
-        ("1 / 0", "ZeroDivisionError left the command"),
-        (_ABORT, "the process ended with -6"),
-        ("import sys; sys.stdout.write('{} \\x1b[2J')", "a control character"),
-        ("import sys; sys.stdout.write('[NaN]')", "JSON that is none"),
-        (
-            "import time\nend = time.process_time() + 0.6\nwhile time.process_time() < end: pass",
-            "more than 0 s",
-        ),
-        ("x = bytearray(600 << 20); x[::4096] = b'x' * len(x[::4096])", "more than 500 MB"),
-    ],
-)
+@from_table("code", "wrong")
 def test_the_fuzzer_finds_what_breaks(code: str, wrong: str, command: Any) -> None:
     found = command(code)
     assert found.startswith(wrong)

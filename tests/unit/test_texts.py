@@ -158,15 +158,6 @@ def test_a_diagnostic_is_one_line() -> None:
     assert " | " not in found
 
 
-@pytest.mark.parametrize(
-    ("text", "line"),
-    [
-        ("a  b | c", "a  b | c"),
-        ("a\n\n  b \n", "a b"),
-        ("wrong:\n | x == y\n | ..^\nand worse", "wrong: and worse"),
-        ("a  b\n", "a  b"),
-        ("", ""),
-    ],
-)
+@from_table("text", "line")
 def test_a_text_on_one_line(text: str, line: str) -> None:
     assert single_line(text) == line

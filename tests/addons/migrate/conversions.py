@@ -13,17 +13,9 @@ from chartkit.engine.cluster_policy.compile import compile_policy
 from chartkit.engine.policies import evaluate
 from chartkit.engine.request import Request
 from chartkit.model import Body, Location, Resource, Status
+from tests.data import beside
 
-_RULE = """
-apiVersion: kyverno.io/v1
-kind: ClusterPolicy
-metadata: {name: example}
-spec:
-  background: false
-  rules:
-    - name: rule
-      match: {any: [{resources: {kinds: [KIND]}}]}
-"""
+_RULE = beside(__file__)["rule"]
 
 
 @dataclass(frozen=True, slots=True)

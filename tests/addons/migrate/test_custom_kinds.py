@@ -3,6 +3,7 @@
 import pytest
 
 from tests.addons.migrate.conversions import deny, proved
+from tests.data import from_table
 
 _KIND = "x.example.com/v1/Thing"
 
@@ -29,14 +30,7 @@ def test_a_flattened_field_that_is_named_as_lists_are_is_one() -> None:
     assert "'a' in rule.?values.orValue([])" in found.expressions[0]
 
 
-@pytest.mark.parametrize(
-    ("field", "pattern", "expected"),
-    [
-        ("for", "'>=5m'", " : isQuantity(object.?spec.?for.orValue('0'))"),
-        ("limits: {cpu", "'<=4'}", "quantity(string(object.spec.limits.?cpu"),
-        ("ttl", "'<=720h'", "duration(object.spec.?ttl.orValue('0')) <= duration('720h')"),
-    ],
-)
+@from_table("field", "pattern", "expected")
 def test_sizes_and_durations_of_unknown_types(field: str, pattern: str, expected: str) -> None:
     found = proved(f"validate: {{message: m, pattern: {{spec: {{{field}: {pattern}}}}}}}", _KIND)
     assert expected in found.expressions[0]
@@ -69,26 +63,12 @@ def test_an_object_that_a_precondition_asks_for_as_a_text() -> None:
     assert found.conditions == ["object.?spec.?sync.orValue({}).size() > 0"]
 
 
-@pytest.mark.parametrize(
-    ("key", "value"),
-    [
-        ("request.object.spec.project", "'{{ split(request.object.metadata.name, `\"-\"`)[0] }}'"),
-        ("request.object.spec.key", "'{{ request.namespace }}/*'"),
-        ("request.object.spec.key", "'*-{{ request.namespace }}-?'"),
-    ],
-)
+@from_table("key", "value")
 def test_a_field_of_unknown_type_equals_a_text(key: str, value: str) -> None:
     proved(deny(f"{{{{ {key} }}}}", "NotEquals", value), _KIND)
 
 
-@pytest.mark.parametrize(
-    ("key", "operator", "value"),
-    [
-        ("request.object.spec.interval", "GreaterThan", "24h"),
-        ("request.object.spec.limits.memory", "GreaterThan", "1Gi"),
-        ("request.object.spec.max || `10`", "LessThan", "'{{ request.object.spec.min || `0` }}'"),
-    ],
-)
+@from_table("key", "operator", "value")
 def test_fields_of_unknown_types_are_in_order(key: str, operator: str, value: str) -> None:
     proved(deny(f"{{{{ {key} }}}}", operator, value), _KIND)
 

@@ -17,7 +17,7 @@ from chartkit.engine.ports.world import World
 from chartkit.errors import ChartkitError, CompileError
 from chartkit.model import Body, Location, Resource, Status
 from tests.addons.migrate.conversions import converted
-from tests.data import from_table
+from tests.data import beside, from_table
 from tests.objects import api_object
 
 _MEMORY = Location("policy.yaml")
@@ -154,20 +154,7 @@ def test_conditions_and_context_are_kept(rest: str) -> None:
     assert agree(policy(_CONFIG % ("gen", data), rest), TRIGGERS, WORLD) > 0
 
 
-_ACCESS = """
-context:
-- {name: labels, variable: {jmesPath: request.object.metadata.labels, default: {}}}
-- {name: extra, variable: {value: {kind: workload, of: "{{ request.object.metadata.name }}"}}}
-- {name: labels, variable: {jmesPath: "merge(labels, extra)"}}
-- name: access
-  apiCall:
-    urlPath: "/api/v1/namespaces/default/secrets/{{ request.object.metadata.name }}-access"
-    jmesPath: "data | to_string(@)"
-- name: server
-  variable:
-    value: "{{ access | parse_yaml(@).config | base64_decode(@) | parse_yaml(@).hosts[0].url }}"
-    jmesPath: to_string(@)
-"""
+_ACCESS = beside(__file__)["access"]
 
 
 def test_labels_are_merged_and_texts_are_read_of_a_secret() -> None:
@@ -253,24 +240,7 @@ def test_rules_that_cannot_fail_share_a_policy() -> None:
     assert agree(legacy, TRIGGERS, WORLD) == 7
 
 
-@pytest.mark.parametrize(
-    ("generate", "reason"),
-    [
-        (_CONFIG % ("''", "{}"), "name can not be empty"),
-        (_CONFIG % ("gen", "{'{{ request.operation }}': x}"), "a variable in a key"),
-        (_CONFIG % ("gen", "'{{ request.object }}'"), "data that is a variable"),
-        (
-            "{apiVersion: v1, kind: Secret, name: b, namespace: "
-            "'{{request.object.metadata.name}}', clone: {namespace: default, name: a}}",
-            "under another name",
-        ),
-        (
-            "{namespace: x, cloneList: {namespace: default, kinds: [v1/Secret], selector: "
-            "{matchExpressions: [{key: a, operator: Exists}]}}}",
-            "expressions in the selector",
-        ),
-    ],
-)
+@from_table("generate", "reason")
 def test_rules_without_a_form_are_left(generate: str, reason: str) -> None:
     try:
         conversion = convert(policy(generate))

@@ -3,10 +3,9 @@
 import copy
 from collections.abc import Iterator, Sequence
 
-import pytest
-
 from chartkit.addons.migrate.convert import Batch
 from chartkit.model import Resource
+from tests.data import from_table
 
 
 def _legacy(name: str, rules: Sequence[str], namespace: str = "") -> Resource:
@@ -39,16 +38,7 @@ def _of(batch: Batch, policies: Sequence[Resource]) -> Iterator[str]:
         yield from (body["metadata"]["name"] for body in batch.convert(each).documents)
 
 
-@pytest.mark.parametrize(
-    "policies",
-    [
-        [("p" * 40, ["r" * 30 + "-1", "r" * 30 + "-2", "r" * 30 + "-3"])],
-        [("a", ["b", "c"]), ("a-b", ["x"])],
-        [("a", ["b-c", "d"]), ("a-b", ["c", "d"])],
-        [("a-b", ["c", "d"]), ("a", ["b-c", "b-d"])],
-        [("a", ["Check it", "check-it", "check_It"])],
-    ],
-)
+@from_table("policies")
 def test_no_two_policies_have_one_name(policies: Sequence[tuple[str, Sequence[str]]]) -> None:
     names = _names(*(_legacy(name, rules) for name, rules in policies))
     assert len(set(names)) == len(names) == sum(len(rules) for _, rules in policies)

@@ -58,14 +58,7 @@ def test_examples_of_a_new_policy_show_most_changes(tmp_path: Path, kind: Kind) 
     assert result.untried == 0
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "baseline/disallow-host-ports",
-        "baseline/disallow-host-namespaces",
-        "restricted/disallow-proc-mount-strict",
-    ],
-)
+@from_table("name")
 def test_examples_of_the_built_in_library_show_changes(name: str) -> None:
     result = mutate_policy(library_dir() / name, read_shared_parameters(library_dir()))
     assert result.survivors == ()

@@ -12,17 +12,10 @@ from chartkit.library.policies import Library, read_library, vendored_libraries
 from chartkit.project.project import read_project
 from chartkit.render.model import Outcome
 from chartkit.render.pipeline import RenderOptions, render_project
+from tests.data import beside
 from tests.unit.library.upstream_files import CLUSTER_POLICY, vendored
 
-_OURS = """\
-apiVersion: chartkit.dev/v1
-kind: Profile
-metadata: {name: ours}
-spec:
-  title: ours
-  policies:
-    no-lb: {}
-"""
+_OURS = beside(__file__)["ours"]
 
 
 def _project(folder: Path, library: str, name: str = "no-lb") -> Path:

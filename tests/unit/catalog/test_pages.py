@@ -246,16 +246,7 @@ def test_markdown_prose(text: str, shown: str) -> None:
     assert prose(text) == shown
 
 
-@pytest.mark.parametrize(
-    ("text", "shown"),
-    [
-        ("a*b", "`a*b`"),
-        ("a`b", "``a`b``"),
-        ("`a``", "``` `a`` ```"),
-        ("", ""),
-        ("a\nb", "`a b`"),
-    ],
-)
+@from_table("text", "shown")
 def test_markdown_code(text: str, shown: str) -> None:
     assert code(text) == shown
 

@@ -10,6 +10,7 @@ from chartkit.catalog.search import Query, checked, find, report, search
 from chartkit.errors import InputError
 from chartkit.kyverno.versions import Version
 from tests.command_reports import in_format
+from tests.data import from_table
 
 _FIRST = Entry(
     library="one",
@@ -116,14 +117,7 @@ def test_a_name_that_several_have_is_refused(name: str) -> None:
     assert caught.value.hint == "say which: one/best/require-probes, one/best-vpol/require-probes"
 
 
-@pytest.mark.parametrize(
-    ("name", "hint"),
-    [
-        ("ad-quota", "did you mean 'best/add-quota'?"),
-        ("best/requre-probes", "did you mean 'best/require-probes'"),
-        ("zzz", "`chartkit policies search WORD…` finds some"),
-    ],
-)
+@from_table("name", "hint")
 def test_a_mistyped_name_is_refused(name: str, hint: str) -> None:
     with pytest.raises(InputError, match=f"no policy '{name}'") as caught:
         find(_ALL, name)

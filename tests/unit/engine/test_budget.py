@@ -13,6 +13,7 @@ from chartkit.engine.budget import (
     BudgetError,
     check_object,
 )
+from tests.data import from_table
 
 
 def test_steps_beyond_the_limit_raise() -> None:
@@ -60,16 +61,7 @@ def test_an_object_that_no_server_takes_is_refused() -> None:
         check_object({"a": "x" * MAX_OBJECT}, "the object")
 
 
-@pytest.mark.parametrize(
-    ("value", "count"),
-    [
-        ("\x01" * 60, 10_000),
-        (False, 600_000),
-        (None, 700_000),
-        ("", 1_100_000),
-        (12345678901, 300_000),
-    ],
-)
+@from_table("value", "count")
 def test_an_object_too_large_for_an_api_server_is_found_by_its_json(value: Any, count: int) -> None:
     with pytest.raises(BudgetError, match="an API server takes"):
         check_object({"spec": [value] * count}, "the object")

@@ -266,35 +266,7 @@ NULL = "unsupported map key of type: %!s(<nil>), key: <nil>, value: "
 LIST = "yaml: invalid map key: "
 
 
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("null: 1.5", f"{NULL}1.5"),
-        ("~: abc", f'{NULL}"abc"'),
-        (
-            "null: [a, 1, null, {b: 2}]",
-            f'{NULL}[]interface {{}}{{"a", 1, interface {{}}(nil), '
-            'map[interface {}]interface {}{"b":2}}',
-        ),
-        ("null: {b: 2}", f'{NULL}map[interface {{}}]interface {{}}{{"b":2}}'),
-        ("null: true", f"{NULL}true"),
-        ("null: null", f"{NULL}<nil>"),
-        ("null: 2.0", f"{NULL}2"),
-        ("null: 'null'", f'{NULL}"null"'),
-        ("null: 10000000000000000000000", f"{NULL}1e+22"),
-        ("null: 2024-01-01", f'{NULL}"2024-01-01"'),
-        ('[{null: q"x}]', f'{NULL}"q\\"x"'),
-        ("a: {null: x}", f'{NULL}"x"'),
-        ("{[a]: 1, null: 2}", f'{LIST}[]interface {{}}{{"a"}}'),
-        ("{null: 2, {x: 1}: 3}", f'{LIST}map[interface {{}}]interface {{}}{{"x":1}}'),
-        (
-            "{[a, {b: null}]: 1}",
-            f'{LIST}[]interface {{}}{{"a", '
-            'map[interface {}]interface {}{"b":interface {}(nil)}}',
-        ),
-        ("? [1,2]\n: x", f"{LIST}[]interface {{}}{{1, 2}}"),
-    ],
-)
+@from_table("text", "said")
 def test_keys_that_json_has_no_place_for(text: str, said: str) -> None:
     with pytest.raises(JMESPathError, match=r"^") as caught:
         compile_expression("parse_yaml(@)").search(text)

@@ -11,6 +11,7 @@ from chartkit.kyverno.releases import current
 from chartkit.kyverno.versions import Release, Version, parse_release
 from chartkit.model import Body, Resource
 from chartkit.render.model import Outcome, Row
+from tests.data import beside
 from tests.objects import api_object
 from tests.unit.render.test_pipeline import rows, run
 
@@ -20,14 +21,7 @@ profiles: [./tenants.yaml]
 environments:
   dev: {kyverno: "%s", kubernetes: "1.35", engine: %s, policyType: %s}
 """
-TENANTS = """\
-apiVersion: chartkit.dev/v1
-kind: Profile
-metadata: {name: tenants}
-spec:
-  title: tenants
-  policies: {add-namespace-quota: {}, generate-pod-disruption-budget: {}, disallow-host-path: {}}
-"""
+TENANTS = beside(__file__)["tenants"]
 
 
 def found(

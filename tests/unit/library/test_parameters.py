@@ -18,18 +18,11 @@ from chartkit.library.policies import FolderPolicy, read_library
 from chartkit.library.profiles import project_schema
 from chartkit.library.rendered import RenderedPolicy, read_templates
 from chartkit.model import Body, Json
-from tests.data import from_table
+from tests.data import beside, from_table
 from tests.policy_library import library, render
 from tests.unit.project.project_files import POLICY, write_policy
 
-_PARAMETERS = """\
-parameters:
-  minimum: {type: integer, default: 2, description: How many.}
-  names: {type: array, items: {type: string}, default: [a, b], description: Which.}
-  label: {type: string, default: team, description: The label.}
-  strict: {type: boolean, default: false, description: Whether.}
-  standard: {type: string, default: latest, description: The version.}
-"""
+_PARAMETERS = beside(__file__)["parameters"]
 
 
 def _policy(tmp_path: Path, text: str) -> FolderPolicy:

@@ -234,15 +234,7 @@ _RULE = """\
 """
 _CEL = "apiVersion: policies.kyverno.io/v1\nkind: ValidatingPolicy\nmetadata: {name: p}\nspec:\n"
 _HEAD = "apiVersion: kyverno.io/v1\nkind: ClusterPolicy\nmetadata: {name: p}\nspec:\n"
-_METADATA = """\
-title: A title
-category: Own
-severity: medium
-subject: [Pod]
-description: Own.
-minimumKyverno: "1.9"
-control: {name: own, source: "https://example.com"}
-"""
+_METADATA = beside(__file__)["metadata"]
 _TWICE = "the key 'name' stands here a second time"
 _CASES = {
     "no mistake": (f"{_HEAD}  background: false\n{_RULE}", []),

@@ -7,15 +7,7 @@ from tests.data import beside
 
 _TEXTS = beside(__file__)
 
-METADATA = """\
-title: "{title}"
-category: {category}
-severity: high
-subject: [Pod]
-description: "Why {title} matters."
-minimumKyverno: "{minimum}"
-control: {{name: "{title}", source: "https://example.test/{title}"}}
-"""
+METADATA = _TEXTS["metadata"]
 POLICY = _TEXTS["policy"]
 GOOD = "apiVersion: v1\nkind: Pod\nmetadata:\n  name: {name}\n"
 

@@ -81,20 +81,7 @@ ROWS = [
 ]
 
 
-GRID = """\
-CHECK   dev        prd
-values  ✓ pass     ! warning
-helm    -          ✗ fail
-
-warning  values (prd)  chartkit.yaml:3:5
-  a key
-
-fail  helm (prd)
-  it broke
-  → mend it
-
-pass: 2, note: 0, warning: 1, fail: 1
-"""
+GRID = _TEXTS["grid"]
 WARNED = Row("prd", "values", Outcome.WARNING, "a key", PLACE)
 
 

@@ -277,14 +277,7 @@ def test_a_pointer_of_git_lfs_is_not_read(tmp_path: Path) -> None:
 
 
 KYVERNO = "apiVersion: cli.kyverno.io/v1alpha1\nkind: Values\nglobalValues: {color: red}\n"
-EXCEPTION = """\
-apiVersion: kyverno.io/v2
-kind: PolicyException
-metadata: {name: e, namespace: kyverno}
-spec:
-  exceptions: [{policyName: p, ruleNames: [r]}]
-  match: {any: [{resources: {kinds: [Pod]}}]}
-"""
+EXCEPTION = _TEXTS["exception"]
 
 
 def unexpected(row: Diagnostic) -> None:

@@ -9,19 +9,13 @@ from chartkit.testing.model import CaseResult
 from chartkit.testing.report import Options, coverage_of, report
 from chartkit.testing.runner import run_tests
 from tests.command_reports import in_format
+from tests.data import beside
 from tests.shared import ROOT
 
 CASES = ROOT / "tests" / "cases"
 HEAD = "apiVersion: cli.kyverno.io/v1alpha1\nkind: Test\n"
 POD = "apiVersion: v1\nkind: Pod\nmetadata: {name: a, namespace: shop}\n"
-POLICY = """\
-apiVersion: policies.kyverno.io/v1
-kind: %s
-metadata: {name: p, namespace: web}
-spec:
-  matchConstraints: {resourceRules: [%s]%s}
-  validations: [{expression: 'true'}]
-"""
+POLICY = beside(__file__)["policy"]
 SECRETS = "{apiGroups: [''], apiVersions: [v1], operations: [CREATE], resources: [secrets]}"
 PODS = SECRETS.replace("secrets", "pods")
 

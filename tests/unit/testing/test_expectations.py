@@ -54,22 +54,7 @@ EVERY = "there is no object 'bda' among the resources: every object is compared 
 RIGHT = {"POLICY": "require-owner", "RULE": "owner", "RESULT": "fail", "RESOURCES": "bad"}
 
 
-@pytest.mark.parametrize(
-    ("wrong", "said", "hint"),
-    [
-        ({}, "", ""),
-        ({"RULE": "autogen-owner"}, "", ""),
-        ({"RULE": "''"}, "", ""),
-        ({"RESOURCES": "shop/bad"}, "", ""),
-        ({"RULE": "ownr"}, "policy 'require-owner' has no rule 'ownr'", "did you mean 'owner'?"),
-        ({"RULE": "x"}, "policy 'require-owner' has no rule 'x'", "it has owner"),
-        ({"RESULT": "fails"}, "there is no result 'fails'", "did you mean 'fail'?"),
-        ({"RESULT": "deny"}, "there is no result 'deny'", "one of pass, fail, "),
-        ({"RESOURCES": "bda"}, EVERY, "did you mean 'bad'?"),
-        ({"RESOURCES": "bad, bda"}, "it is passed over", "did you mean 'bad'?"),
-        ({"POLICY": "require-owners"}, "there is no policy 'require-owners'", "'require-owner'"),
-    ],
-)
+@from_table("wrong", "said", "hint")
 def test_mistakes_in_expectations(
     tmp_path: Path, wrong: dict[str, str], said: str, hint: str
 ) -> None:

@@ -11,17 +11,10 @@ import pytest
 from chartkit import SITE
 from chartkit.addons.operate.commands.facts import read_facts
 from chartkit.cli.schema import schemas
+from tests.data import beside
 
 ROOT = Path(__file__).parents[3]
-CONFIGURATION = """\
-site_name: pages
-site_url: ""
-theme: {name: material, font: false}
-use_directory_urls: false
-strict: true
-validation: {not_found: warn, anchors: warn, omitted_files: ignore}
-markdown_extensions: [tables]
-"""
+CONFIGURATION = beside(__file__)["configuration"]
 
 
 def build(folder: Path, site: Path, repository: str = "") -> subprocess.CompletedProcess[str]:

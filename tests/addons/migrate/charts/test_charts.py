@@ -18,7 +18,7 @@ from tests.addons.migrate.charts.small import (
     rule,
     write_chart,
 )
-from tests.data import from_table
+from tests.data import beside, from_table
 
 HOST_PID = "      pattern:\n        spec:\n          =(hostPID): false\n"
 
@@ -200,16 +200,7 @@ def test_a_number_behind_a_sign_is_a_number(tmp_path: Path) -> None:
     assert "< {{ .Values.most }}" in (folder / "templates" / "p.yaml").read_text()
 
 
-_GENERATED = """\
-  - name: g
-    match: {any: [{resources: {kinds: [Namespace], names: {{ .Values.allow | toJson }}}}]}
-    generate:
-      apiVersion: v1
-      kind: ResourceQuota
-      name: quota
-      namespace: "{{ "{{" }} request.object.metadata.name {{ "}}" }}"
-      data: {spec: {hard: {pods: QUOTED}}}
-"""
+_GENERATED = beside(__file__)["generated"]
 
 
 @pytest.mark.parametrize("quoted", ["{{ .Values.pods | quote }}", '"{{ .Values.pods }}"'])

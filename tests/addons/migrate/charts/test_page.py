@@ -4,17 +4,10 @@ import re
 from pathlib import Path
 
 from tests.addons.migrate.charts.small import migrated, new_policies, write_chart
+from tests.data import beside
 
 PAGE = Path(__file__).parents[4] / "docs" / "how-to" / "migrate-policies.md"
-VALUES = """\
-enabled: true
-action: Audit
-names: [debug]
-exclude:
-  any:
-  - resources:
-      namespaces: [kube-system]
-"""
+VALUES = beside(__file__)["values"]
 
 
 def test_the_example_of_the_page(tmp_path: Path) -> None:

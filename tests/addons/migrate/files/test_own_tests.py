@@ -15,13 +15,7 @@ from tests.data import beside, from_table
 
 _TEXTS = beside(__file__)
 
-_RULE = """\
-    - name: {label}
-      match: {{any: [{{resources: {{kinds: [Pod]}}}}]}}
-      validate:
-        message: A Pod needs the label {label}.
-        pattern: {{metadata: {{labels: {{{label}: "?*"}}}}}}
-"""
+_RULE = _TEXTS["rule"]
 _HARD = _TEXTS["hard"]
 _HEAD = _TEXTS["head"]
 _POD = _TEXTS["pod"]

@@ -351,12 +351,4 @@ def test_what_names_policies_of_charts_holds_until_their_values_change(tmp_path:
     assert str(exception) not in [file.file for file in again.files]
 
 
-_CHART_EXCEPTION = """\
-apiVersion: kyverno.io/v2
-kind: PolicyException
-metadata: {name: a, namespace: x}
-spec:
-  exceptions:
-  - {policyName: team, ruleNames: [team]}
-  match: {any: [{resources: {kinds: [Pod], names: [old]}}]}
-"""
+_CHART_EXCEPTION = beside(__file__)["chart-exception"]

@@ -78,43 +78,7 @@ def test_patches_become_configurations(patch: str, text: str) -> None:
     assert expression(policy(merging(patch))) == text
 
 
-@pytest.mark.parametrize(
-    "patch",
-    [
-        "{spec: {priorityClassName: high}}",
-        "{metadata: {labels: {a/b: c}, annotations: {+(x): 'y'}}}",
-        "{metadata: {labels: {+(a/b): c, team: d}}}",
-        "{spec: {+(hostNetwork): true, securityContext: {+(runAsUser): 1000}}}",
-        "{spec: {imagePullSecrets: [{name: mine}]}}",
-        "{spec: {tolerations: [{key: a, operator: Exists}]}}",
-        "{spec: {dnsConfig: {options: [{name: ndots, value: '1'}]}}}",
-        "{spec: {containers: [{(name): '*', env: [{name: A, value: b}]}]}}",
-        "{spec: {containers: [{(image): '*:latest', imagePullPolicy: Always}]}}",
-        "{spec: {initContainers: [{(name): '*', imagePullPolicy: Always}]}}",
-        "{spec: {containers: [{<(image): 'corp/*'}], serviceAccountName: corp}}",
-        "{spec: {volumes: [{<(emptyDir): {}}]}, metadata: {annotations: {a: b}}}",
-        "{spec: {(hostNetwork): true, dnsPolicy: None}}",
-        _AFFINITY,
-        "{spec: {+(tolerations): [{key: a, operator: Exists}]}}",
-        "{spec: {nodeSelector: {a: b}, hostNetwork: null}}",
-        "{spec: {nodeSelector: {+(a): b}, securityContext: {runAsUser: null}}}",
-        "{spec: {(hostNetwork): true, nodeSelector: {a: b}}}",
-        "{spec: {containers: [{(name): '*', tty: null, resources: {limits: {cpu: null}}}]}}",
-        "{spec: {containers: [{(name): '*', resources: {limits: {+(cpu): 1, +(memory): 1Mi}}}]}}",
-        "{spec: {containers: [{(image): '*:latest', resources: {limits: {+(cpu): 1}}}]}}",
-        "{spec: {containers: [{(name): '*', +(tty): true}]}}",
-        "{spec: {containers: [{name: c, command: [x], env: [{name: Y, value: z}]}]}}",
-        "{spec: {hostAliases: [{ip: 1.1.1.1, hostnames: [a]}]}}",
-        "{metadata: {annotations: {'x/{{request.namespace}}': 'y'}}}",
-        "{metadata: {labels: {'+({{request.object.kind}})': a}}}",
-        "{metadata: {finalizers: [a/b, c/d]}}",
-        "{metadata: {labels: {team: '{{ request.object.metadata.labels.a || "
-        "request.object.metadata.labels.c }}'}}}",
-        "{spec: {volumes: [{<(secret): {secretName: '*'}}], hostname: a}}",
-        "{metadata: {labels: {ns: '{{request.namespace}}', of: 'x-{{request.object.kind}}'}}}",
-        "{metadata: {labels: {ns: '{{request.object.metadata.labels.team}}'}}}",
-    ],
-)
+@from_table("patch")
 def test_configurations_and_merges_give_the_same_objects(patch: str) -> None:
     assert_same(
         policy(merging(patch)),

@@ -14,6 +14,7 @@ from chartkit.engine.request import Request
 from chartkit.model import Body, Location, Resource
 from tests.addons.migrate.conversions import Converted, converted
 from tests.addons.migrate.mutate.forms import assert_same, documents, pod, policy
+from tests.data import beside
 from tests.objects import api_object
 
 _NAMED = (
@@ -97,13 +98,7 @@ def test_targets_without_an_equal_are_left(target: str, words: str) -> None:
 
 
 _LABEL = "patchStrategicMerge: {metadata: {labels: {+(a): b}}}"
-_EVERY = """
-foreach:
-  - list: request.object.spec.containers
-    patchStrategicMerge: {spec: {containers: [{(name): "{{element.name}}", tty: null}]}}
-  - list: request.object.spec.[initContainers, containers][]
-    patchStrategicMerge: {metadata: {annotations: {"+(x/{{element.name}})": "y"}}}
-"""
+_EVERY = beside(__file__)["every"]
 _CLASS = "patchStrategicMerge: {spec: {priorityClassName: high}}"
 
 

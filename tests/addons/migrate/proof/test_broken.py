@@ -10,6 +10,7 @@ from chartkit.addons.migrate.files.run import proof_options
 from chartkit.addons.migrate.proof import prove
 from chartkit.model import Location, Resource
 from tests.addons.migrate.conversions import deny, policy
+from tests.data import beside
 
 _VERBS = "{{ contains(to_array(request.object.rules[].verbs[]), 'watch') }}"
 _EVERY_VERB = "rule.verbs.all(verb, verb == 'watch')"
@@ -48,18 +49,7 @@ validate:
         operator: AnyNotIn
         value: [CHOWN]
 """
-_LIMITS = """
-context:
-- name: scratch
-  variable: {jmesPath: "request.object.spec.volumes[?contains(keys(@), 'emptyDir')].name"}
-validate:
-  message: m
-  foreach:
-  - list: request.object.spec.[initContainers, containers][]
-    preconditions:
-      all: [{key: "{{ element.volumeMounts[].name }}", operator: AnyIn, value: "{{ scratch }}"}]
-    pattern: {resources: {requests: {memory: "?*"}, limits: {memory: "?*"}}}
-"""
+_LIMITS = beside(__file__)["limits"]
 
 
 _DATA = "request.object.data"

@@ -6,19 +6,9 @@ from chartkit.addons.migrate.proof.requests.case import Case
 from chartkit.addons.migrate.proof.requests.cases import base_case
 from chartkit.engine import Operation, Request, User
 from chartkit.model import Body, Resource
+from tests.data import tables
 
-_POD: Body = {
-    "apiVersion": "v1",
-    "kind": "Pod",
-    "metadata": {"name": "web", "namespace": "shop", "labels": {"a": "b", "c": "d"}},
-    "spec": {
-        "hostNetwork": True,
-        "containers": [
-            {"name": "one", "image": "registry.example/one:1"},
-            {"name": "two", "image": "registry.example/two:latest", "tty": True},
-        ],
-    },
-}
+_POD: Body = tables(__file__)["pod"]
 
 
 def test_only_what_makes_the_difference_is_left() -> None:

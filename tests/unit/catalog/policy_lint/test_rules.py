@@ -16,7 +16,7 @@ from chartkit.errors import ChartkitError
 from chartkit.model import Severity
 from chartkit.project.project import read_project
 from chartkit.registration import declarations, modules
-from tests.data import from_table
+from tests.data import beside, from_table
 from tests.unit.catalog.policy_lint.linting import as_policy, lint
 
 
@@ -58,14 +58,7 @@ def test_a_fault_is_named_at_its_line(name: str) -> None:
     assert [f"{line}:{rest}" for line, rest in sorted(found)] == NAMED[name]
 
 
-PROJECT = """\
-lint: {CK701: PROJECT}
-defaults: {kyverno: "1.19", kubernetes: "1.34"}
-environments:
-  dev: {lint: {CK701: DEV}}
-  qa: {extends: dev}
-  prd: {}
-"""
+PROJECT = beside(__file__)["project"]
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from chartkit.model import Body, Resource
 from chartkit.project.environment import Environment
 from chartkit.project.project import parse_project, read_project
 from chartkit.render.pipeline import RenderOptions, render_project
-from tests.data import from_table
+from tests.data import beside, from_table
 from tests.errors import error_of
 from tests.shared import shared
 from tests.unit.charts.upstream.vendored_files import chart
@@ -153,15 +153,7 @@ def test_upstreams_own_renders(name: str, available: bool) -> None:
     assert ids(objects, required=False) == []
 
 
-TEXT = """\
-profiles: [./small.yaml]
-environments:
-  prd:
-    kyverno: "1.19"
-    kubernetes: "1.34"
-    highAvailability: true
-    engineValues: [one.yaml, two.yaml]
-"""
+TEXT = beside(__file__)["text"]
 
 
 def project(folder: Path, one: str, two: str) -> Path:

@@ -204,14 +204,7 @@ def test_an_admission_policy_is_extended_in_policies_of_its_own() -> None:
     assert found[f"{_BINDING}-cronjobs"]["spec"]["policyName"] == f"{MINE}-cronjobs"
 
 
-@pytest.mark.parametrize(
-    ("given", "resources", "names"),
-    [
-        ("none", [], set()),
-        ("Deployment,CronJob", ["deployments", "cronjobs"], {"-controllers", "-cronjobs"}),
-        ("CronJob", ["cronjobs"], {"-cronjobs"}),
-    ],
-)
+@from_table("given", "resources", "names")
 def test_controllers_that_are_named(given: str, resources: list[str], names: set[str]) -> None:
     values = {"autogenControllers": given}
     autogen = _policy(values)["spec"]["autogen"]

@@ -92,28 +92,7 @@ def test_zones_at_the_ends_of_time(text: str) -> None:
 _MIXED = "{dyn(true): 'a', dyn(1): 'b', dyn(1u): 'c', dyn(1.0): 'd'}"
 
 
-@pytest.mark.parametrize(
-    ("expression", "expected"),
-    [
-        (f"size({_MIXED})", 4),
-        (f"dyn({_MIXED})[true]", "a"),
-        (f"dyn({_MIXED})[1]", "b"),
-        (f"dyn({_MIXED})[1u]", "c"),
-        (f"dyn({_MIXED})[1.0]", "d"),
-        ("dyn({1: 'a'})[1u]", "a"),
-        ("dyn({1u: 'a'})[1.0]", "a"),
-        ("dyn({dyn(1.0): 'a'}) == dyn({1: 'a'})", True),
-        ("dyn({1: 'a'}) == dyn({dyn(1.0): 'a'})", False),
-        ("dyn({true: 'a'}) == dyn({1: 'a'})", False),
-        ("dyn({1: 'a'}) == dyn({'a': 1})", False),
-        ("size({[1]: 1, [1]: 2})", 2),
-        ("{[1]: 1}.map(key, key)", [[1]]),
-        ("dyn([1]) in {dyn([1]): 1}", False),
-        ("null in {dyn(null): 1}", True),
-        ("[dyn(1), dyn(true)].transformMapEntry(i, v, {v: i}).size()", 2),
-        ("size({1: 'a', ?1: optional.none()})", 0),
-    ],
-)
+@from_table("expression", "expected")
 def test_each_type_has_its_own_keys(expression: str, expected: object) -> None:
     environment = ENVIRONMENTS["standard"]
     program = compile_expression(expression, environment)

@@ -8,22 +8,10 @@ from chartkit.engine.cel.values import Struct
 from chartkit.engine.cel_policies.patches.apply_configuration import ApplyError, apply_configuration
 from chartkit.engine.cel_policies.patches.written import Written
 from chartkit.model import Body, Json
-from tests.data import from_table
+from tests.data import from_table, tables
 from tests.errors import error_of
 
-_POD: Body = {
-    "apiVersion": "v1",
-    "kind": "Pod",
-    "metadata": {"name": "p", "labels": {"app": "good"}, "finalizers": ["f/a"]},
-    "spec": {
-        "containers": [
-            {"name": "a", "image": "x:1", "ports": [{"containerPort": 80, "protocol": "TCP"}]},
-            {"name": "b", "image": "y:1"},
-            {"name": "c", "image": "z:1"},
-        ],
-        "tolerations": [{"key": "t"}],
-    },
-}
+_POD: Body = tables(__file__)["pod"]
 
 
 def _applied(fields: str, resource: Body = _POD, atomic: bool = False) -> Body:

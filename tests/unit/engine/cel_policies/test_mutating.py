@@ -272,18 +272,7 @@ _EMPTY = "Object{{spec: Object.spec{{{0}}}}}"
 _NO_CONTAINERS = "object.spec.containers.filter(c, false)"
 
 
-@pytest.mark.parametrize(
-    ("field", "alone", "encoded"),
-    [
-        ("initContainers: []", [], None),
-        (f"initContainers: {_NO_CONTAINERS}.map(c, Object.spec.initContainers{{}})", [], None),
-        ("overhead: {}", {}, {}),
-        ("securityContext: Object.spec.securityContext{}", {}, {}),
-        ("hostname: ''", "", ""),
-        ("priority: 0", 0, 0),
-        ("hostPID: false", False, False),
-    ],
-)
+@from_table("field", "alone", "encoded")
 def test_empty_values_once_they_were_written_as_json(field: str, alone: Any, encoded: Any) -> None:
     """Of all empty values an empty list alone changes: in Go it is a nil slice."""
     name, _, _ = field.partition(":")
@@ -355,28 +344,7 @@ def test_a_test_that_fails_leaves_the_object_as_it_is() -> None:
     assert _patched(f"{change}, {test}") is _POD
 
 
-@pytest.mark.parametrize(
-    ("patch", "message"),
-    [
-        ("op: 'add', path: '/metadata/annotations/x', value: 'y'",
-         'add operation does not apply: doc is missing path: "/metadata/annotations/x": '
-         "missing value"),
-        ("op: 'replace', path: '/spec/initContainers/0/image', value: 'n'",
-         "replace operation does not apply: doc is missing path: /spec/initContainers/0/image: "
-         "missing value"),
-        ("op: 'remove', path: '/metadata/labels/none'",
-         "error in remove for path: '/metadata/labels/none': "
-         "Unable to remove nonexistent key: none: missing value"),
-        ("op: 'add', path: '/spec/containers/9', value: 'n'",
-         "error in add for path: '/spec/containers/9': "
-         "Unable to access invalid index: 9: invalid index referenced"),
-        ("op: 'bad', path: '/x'", "Unexpected kind: bad"),
-        ("op: 'copy', path: '/x'",
-         "copy operation failed to decode from: operation, missing from field: missing value"),
-        ("op: 'add', path: 'x', value: 1",
-         'add operation does not apply: doc is missing path: "x": missing value'),
-    ],
-)  # fmt: skip
+@from_table("patch", "message")
 def test_what_cannot_be_applied_is_told_as_kubernetes_tells_it(patch: str, message: str) -> None:
     assert str(error_of(ApplyError, _patched, f"JSONPatch{{{patch}}}")) == f"JSON Patch: {message}"
 

@@ -10,6 +10,7 @@ from chartkit.engine.cluster_policy.validate_any import compile_any_pattern
 from chartkit.engine.context.context import Context
 from chartkit.errors import EvaluationError
 from chartkit.model import Json
+from tests.data import from_table
 from tests.unit.engine.policies import policy, rule
 
 
@@ -36,20 +37,7 @@ SKIPPED = "conditional anchor mismatch: conditional anchor key doesn't exist in 
 DIFFERS = "resource value '2' does not match '1' at path /b/"
 
 
-@pytest.mark.parametrize(
-    ("message", "expected"),
-    [
-        ("", "validation error: rule r failed at path /b/"),
-        ("m", "validation error: m. rule r failed at path /b/"),
-        ("m.", "validation error: m. rule r failed at path /b/"),
-        ("m\n", "validation error: m\n. rule r failed at path /b/"),
-        ("m {{ x }}", "validation error: m y. rule r failed at path /b/"),
-        (
-            "m {{ zz }}",
-            "validation error: variables substitution error in rule r execution error: " + DIFFERS,
-        ),
-    ],
-)
+@from_table("message", "expected")
 def test_overlay_failed(message: str, expected: str) -> None:
     assert _single({"b": 1}, {"b": 2}, message, x="y") == ("fail", expected)
 

@@ -68,15 +68,7 @@ def test_html_has_them_behind_a_result(capsys: pytest.CaptureFixture[str]) -> No
 
 
 CHECK = "      validate: {message: m, pattern: {metadata: {name: a}}}\n"
-OBJECTS = """\
-apiVersion: v1
-kind: Service
-metadata: {name: front, namespace: shop}
----
-apiVersion: v1
-kind: Pod
-metadata: {name: web, namespace: shop, labels: {app: web}}
-"""
+OBJECTS = _TEXTS["objects"]
 
 
 def policy(*matches: str) -> str:

@@ -20,14 +20,7 @@ from tests.errors import error_of
 _TABLES = tables(__file__)
 
 SCHEMA: Body = _TABLES["schema"]
-DEFAULTS = """\
-reportsController:
-  replicas: 2
-  serviceMonitor:
-    enabled: false
-backgroundController:
-  replicas: null
-"""
+DEFAULTS = beside(__file__)["defaults"]
 
 
 def document(text: str, file: str) -> Document:
@@ -242,14 +235,7 @@ def body(text: str) -> Body:
     return found
 
 
-SERVICE = """\
-{{ with .Values.service -}}
-apiVersion: v1
-kind: Service
-metadata: {name: web}
-spec: {{ toJson . }}
-{{- end }}
-"""
+SERVICE = beside(__file__)["service"]
 
 
 def _ids(folder: Path, rule: Rule, values: str) -> set[str]:

@@ -6,16 +6,9 @@ import pytest
 from click.testing import CliRunner, Result
 
 from chartkit.cli.values import values
+from tests.data import beside
 
-CHART = """\
-apiVersion: v2
-name: platform
-version: 1.0.0
-dependencies:
-- {name: kyverno, alias: engine, version: 3.8.1, repository: "https://charts.example.com"}
-- {name: kyverno, alias: second, version: 3.8.1, repository: "https://charts.example.com"}
-- {name: policy-reporter, version: 3.0.0, repository: "https://charts.example.com"}
-"""
+CHART = beside(__file__)["chart"]
 OTHERS = "policy-reporter:\n  logging: {encoding: json}\nlogging: {level: info}\ningress: {a: 1}\n"
 
 

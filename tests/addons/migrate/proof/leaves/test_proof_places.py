@@ -12,17 +12,9 @@ from chartkit.engine.cluster_policy.policy import read_policy
 from chartkit.errors import InputError
 from chartkit.model import Json
 from tests.addons.migrate.proof.policies import legacy, validating
-from tests.data import from_table
+from tests.data import beside, from_table
 
-_CONDITION = """
-      validate:
-        deny:
-          conditions:
-            all:
-              - key: "{{ KEY }}"
-                operator: Equals
-                value: VALUE
-"""
+_CONDITION = beside(__file__)["condition"]
 
 
 def _values(leaves: list[Leaf]) -> dict[str, list[object]]:

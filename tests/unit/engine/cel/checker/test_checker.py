@@ -153,51 +153,7 @@ _STRING = (
 )
 
 
-@pytest.mark.parametrize(
-    ("source", "expected"),
-    [
-        ("'%s %d%% %.2f %e'.format(['a', 1, 1.0, 'NaN'])", {}),
-        ("'%x %X %o %b %b'.format(['a', b'a', 1u, true, object.a])", {}),
-        ("'%s'.format([pod.since])", {}),
-        ("'%s'.format([])", {12: "index 0 out of range"}),
-        ("'%'.format([1])", {11: "unexpected end of string"}),
-        ("'%z'.format([1])", {12: f'{_READING}unrecognized formatting clause "z"'}),
-        ("'%é'.format([1])", {12: f'{_READING}unrecognized formatting clause "Ã"'}),
-        ("'%.f'.format([1.0])", {13: f'{_ATOI} "": invalid syntax'}),
-        (
-            "'%.9223372036854775808f'.format([1.0])",
-            {32: f'{_ATOI} "9223372036854775808": value out of range'},
-        ),
-        ("'%.2'.format([1.0])", {13: f"{_PRECISION}could not find end of precision specifier"}),
-        (
-            "''.format([1, 2])",
-            {10: "too many arguments supplied to string.format (expected 0, got 2)"},
-        ),
-        (
-            "'%s %d'.format([1, 'a'])",
-            {
-                20: "error during formatting: decimal clause can only be used on integers, "
-                "was given string"
-            },
-        ),
-        ("'%s'.format([pod])", {14: f"{_STRING} Pod"}),
-        ("'%s'.format([result.kind])", {20: f"{_STRING} google.protobuf.Any"}),
-        ("'%s'.format([[1, {'a': pod}]])", {24: f"{_STRING} Pod"}),
-        ("'%s'.format([optional.of(1)])", {25: f"{_STRING} optional_type"}),
-        (
-            "'%d'.format([[1]])",
-            {
-                14: "error during formatting: decimal clause can only be used on integers, "
-                "was given list"
-            },
-        ),
-        (
-            "'%d'.format([pod.weight])",
-            {},
-        ),
-        ("object.format([1])", {}),
-    ],
-)
+@from_table("source", "expected")
 def test_format_strings(source: str, expected: dict[int, str]) -> None:
     assert complaints(source) == expected
     assert complaints(source, LENIENT) == expected

@@ -14,6 +14,7 @@ from chartkit.engine.ports.world import World
 from chartkit.engine.request import Operation, Request, User
 from chartkit.errors import CompileError
 from chartkit.model import Body, Resource, RuleResult, Status
+from tests.data import from_table
 from tests.unit.engine.policies import policy_resource, rule
 
 NAMESPACE = Resource({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}})
@@ -127,14 +128,7 @@ def test_a_target_that_is_there_is_not_made_again(synchronize: bool) -> None:
     assert result.generated == ()
 
 
-@pytest.mark.parametrize(
-    ("selector", "names"),
-    [
-        (None, ["shop/a", "shop/b"]),
-        ({"matchLabels": {"team": "x"}}, ["shop/a"]),
-        ({"matchExpressions": [{"key": "team", "operator": "DoesNotExist"}]}, ["shop/b"]),
-    ],
-)
+@from_table("selector", "names")
 def test_lists_of_clones(selector: Body | None, names: list[str]) -> None:
     clones: Body = {"namespace": "base", "kinds": ["v1/ConfigMap", "v1/Secret"]}
     if selector is not None:

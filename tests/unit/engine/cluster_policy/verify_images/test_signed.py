@@ -13,6 +13,7 @@ from chartkit.engine.ports.world import Credentials
 from chartkit.engine.request import Operation, Request
 from chartkit.errors import LookupFailed, NoSource
 from chartkit.model import Body, Resource
+from tests.data import from_table
 from tests.unit.engine.cluster_policy.verify_images.fake_signatures import (
     DIGEST,
     TAGGED,
@@ -159,14 +160,7 @@ def test_what_an_attestor_leaves_open() -> None:
     assert asked == replace(told, cert="c", cert_chain="d")
 
 
-@pytest.mark.parametrize(
-    ("keys", "key"),
-    [
-        ({"kms": "awskms://k"}, "awskms://k"),
-        ({"secret": {"name": "n", "namespace": "s"}}, "k8s://s/n"),
-        ({"secret": {"name": "n", "namespace": "s"}, "kms": "awskms://k"}, "k8s://s/n"),
-    ],
-)
+@from_table("keys", "key")
 def test_where_keys_lie(keys: Body, key: str) -> None:
     assert _asked({"keys": keys}).key == key
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 from chartkit.addons.migrate.conversion import NotConvertible
 from chartkit.addons.migrate.expressions import build as cel
 from chartkit.addons.migrate.expressions.place import (
+    ANY_LIST,
     EVERYTHING,
     INT_OR_TEXT,
     QUANTITY,
@@ -107,9 +108,10 @@ def _member(value: Term) -> Callable[[Place], Expr]:
             everything = takes_everything(f"{list_.path}[]")
             other = cel.contains(list_.value, EVERYTHING) if everything else cel.FALSE
             return lambda place: disjunction(cel.contains(list_.value, _text(place)), other)
-        case Value(list_) if list_.is_list or not (list_.is_known or list_.path):
-            # What is read of a text is taken for a list.
-            return lambda place: cel.contains(list_.value, place.value)
+        case Value(list_) if list_.is_list or not list_.is_known:
+            # What an answer or a text holds is taken for a list.
+            values = list_.taken_for(ANY_LIST).value
+            return lambda place: cel.contains(values, place.value)
         case Value(single) if single.type == TEXT:
             return lambda place: in_text(single, _text(place))
     raise NotConvertible("the values of a condition have a type that is not known")
@@ -163,6 +165,8 @@ def _constant_in(value: Term) -> Callable[[Json], Expr]:
             case Value(place) if place.type == "[]string" and has_wildcard(str(constant)):
                 test = fits(cel.ident("item"), str(constant))
                 return cel.macro(place.value, "exists", "item", test)
+            case Value(place) if not place.is_known and place.path:
+                return _constant_in(Value(place.taken_for(ANY_LIST)))(constant)
             case Value(place) if has_wildcard(str(constant)):
                 raise NotConvertible(f"a wildcard is looked for in {place.type}")
             case Value(place) if place.is_list and takes_everything(f"{place.path}[]"):
@@ -222,6 +226,8 @@ def listed(test: Test, *, negated: bool = False) -> Test:
     def checked(key: Term, value: Term) -> Expr:
         if type_of(value) == TEXT and type_of(key) == TEXT:
             return _in_text_alone(test, key, value, negated=negated)
+        if isinstance(value, Value):
+            value = replace(value, place=value.place.taken_for(ANY_LIST))
         is_text = isinstance(value, Value) and not value.place.is_list
         if is_text or (isinstance(value, Constant) and not isinstance(value.value, list)):
             raise NotConvertible("In and NotIn with a value that is not a list")

@@ -1,11 +1,13 @@
 """Cleanup policies become DeletingPolicies that delete the same objects."""
 
+import json
 from collections.abc import Iterator
 from typing import Any
 
 import yaml
 
 from chartkit.addons.migrate.convert import convert
+from chartkit.addons.migrate.proof import ProofOptions, prove
 from chartkit.engine import Cleaner, Request, compile_any
 from chartkit.model import Location, Resource, Status
 from tests.data import from_table
@@ -101,3 +103,16 @@ def test_policies_without_a_form_are_left_as_they_are(spec: str, reason: str) ->
     assert not conversion.documents
     assert conversion.remaining == legacy.body
     assert reason in conversion.outcomes[0].reason
+
+
+@from_table("key", "operator", "value")
+def test_a_proof_reaches_what_was_made_long_ago_or_has_ended(
+    key: str, operator: str, value: object
+) -> None:
+    condition = json.dumps({"key": f"{{{{ {key} }}}}", "operator": operator, "value": value})
+    match = "match: {any: [{resources: {kinds: [Pod]}}]}"
+    legacy = policy(f"{match}\nconditions: {{all: [{condition}]}}")
+    new = [Resource(body, _MEMORY) for body in convert(legacy).documents]
+    proof = prove(legacy, new, options=ProofOptions(budget=30, most_requests=300))
+    assert proof.equal
+    assert proof.decided

@@ -361,4 +361,6 @@ def judges_ephemeral_containers(rule: Rule, policy: Policy) -> bool:
         return {selector.subresource for selector in selectors if selector.kind == "Pod"}
 
     own, sent = of_pods(rule), {"", _EPHEMERAL}
-    return bool(own) and not own & {*sent, "*"} and any(of_pods(one) & sent for one in policy.rules)
+    if not own or own & {*sent, _ANY} or "UPDATE" not in operations_in(rule.preconditions).allowed:
+        return False
+    return any(of_pods(one) & sent for one in policy.rules)

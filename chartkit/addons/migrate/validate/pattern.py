@@ -372,6 +372,7 @@ def _entry(written: str, pattern: Json, place: Place, taken: frozenset[str]) -> 
         case AnchorKind.NEGATION:
             return plain(cel.negate(child.is_present()))
         case AnchorKind.EXISTENCE:
+            child = child.taken_for(ANY_LIST)
             exists = _exists(pattern, child.settled(), taken)
             return if_present(child.is_present(), plain(exists))
         case AnchorKind.CONDITION:

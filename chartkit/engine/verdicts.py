@@ -44,7 +44,10 @@ class Judge:
 
     def _early(self, key: _Key, request: Request) -> Sequence[RuleResult]:
         """Return the results for one of the first objects of a kind."""
-        policies, seen = self._few.get(key) or (self._concerned(request), 0)
+        policies, seen = self._few.get(key) or (
+            [one for one in self.policies if one.concerns(request)],
+            0,
+        )
         if seen + 1 < FEW:
             self._few[key] = policies, seen + 1
             return evaluate(policies, request, self._world)
@@ -54,9 +57,6 @@ class Judge:
             self._space = Space()
         kind = self._kinds[key] = SharedKind(policies, self._space, seen)
         return kind.results(request, self._world)
-
-    def _concerned(self, request: Request) -> list[RunnablePolicy]:
-        return [policy for policy in self.policies if policy.concerns(request)]
 
 
 def is_shareable(request: Request) -> bool:

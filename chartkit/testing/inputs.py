@@ -106,6 +106,7 @@ def load_inputs(test: TestFile, sources: Sources) -> TestInputs:
         wants_fields=any(assertion.field for assertion in test.assertions),
     )
     # With a cluster's own objects, Kyverno takes subresources and labels from them.
+    namespaces = {item.name: item.body for item in objects if is_cluster and _is_namespace(item)}
     if not test.user_info:
         user: User | None = None
     else:
@@ -115,8 +116,8 @@ def load_inputs(test: TestFile, sources: Sources) -> TestInputs:
         (compiled.policy.name for compiled in policies.compiled),
         replace(values, subresources={}) if is_cluster else values,
         user,
-        _labels(objects) if is_cluster else {},
-        {obj.name: obj.body for obj in objects if _is_namespace(obj)} if is_cluster else {},
+        {name: dict(labels_of(body)) for name, body in namespaces.items()},
+        namespaces,
     )
     payloads = (
         *(_payload(folder, name, sources) for name in test.payloads),
@@ -253,10 +254,6 @@ def _is_namespace(resource: Resource) -> bool:
     return resource.kind == "Namespace" and resource.api_version == "v1"
 
 
-def _labels(objects: Sequence[Resource]) -> dict[str, dict[str, str]]:
-    return {item.name: dict(labels_of(item.body)) for item in objects if _is_namespace(item)}
-
-
 def key_of(resource: Resource) -> Key:
     """The identity of an object."""
     return resource.api_version, resource.kind, resource.namespace, resource.name
@@ -313,20 +310,13 @@ def ask(inputs: TestInputs) -> Answers:
     answers = Answers(triggers, {})
     targets: dict[Key, list[Target]] = {}
     for resource in inputs.targets:
-        changed = [_changed(resource, answer) for answer in answers.every()]
-        if any(changed):
-            targets[key_of(resource)] = [target for target in changed if target is not None]
+        for answer in answers.every():
+            for result in answer.results:
+                changed = result.patched_target and Resource(result.patched_target)
+                if changed and key_of(changed) == key_of(resource):
+                    targets.setdefault(key_of(resource), []).append(Target(result, changed, answer))
+                    break
     return replace(answers, targets=targets)
-
-
-def _changed(resource: Resource, answer: Answer) -> Target | None:
-    """Return an existing object as a policy changed it; None if unchanged."""
-    for result in answer.results:
-        if result.patched_target is not None:
-            changed = Resource(result.patched_target)
-            if key_of(changed) == key_of(resource):
-                return Target(result, changed, answer)
-    return None
 
 
 def _given(inputs: TestInputs, operation: str) -> dict[Key, list[Answer]]:
@@ -378,17 +368,15 @@ def _answers(inputs: TestInputs, request: Request, operation: str) -> list[Answe
         result = cleaner.evaluate(request, inputs.world)
         if result is not None:
             resource = request.resource
-            answers.append(Answer(cleaner.name, False, resource, resource, _no_action, (result,)))
+            answers.append(
+                Answer(cleaner.name, False, resource, resource, lambda _rule: "", (result,))
+            )
     return answers
 
 
 def _action_of(policy: RunnablePolicy, request: Request) -> Callable[[str], str]:
     namespace, labels = request.resource.namespace, request.namespace_labels
     return lambda rule: policy.action(rule, namespace, labels)
-
-
-def _no_action(_rule: str) -> str:
-    return ""
 
 
 def _made(results: tuple[RuleResult, ...]) -> tuple[RuleResult, ...]:

@@ -262,7 +262,10 @@ def read_assertions(document: Document) -> Iterator[Assertion]:
     except (InputError, ValueError):
         raise InputError(f"{ANNOTATION} must be a list in YAML", document.locate(*_PATH)) from None
     for index, item in enumerate(inner.body if isinstance(inner.body, list) else [inner.body]):
-        location = _location(document, text, inner.locate(index))
+        place = inner.locate(index)
+        above = text.splitlines(keepends=True)[: place.line - 1]
+        offset = sum(map(len, above)) + max(place.column - 1, 0)
+        location = document.character(offset, *_PATH)
         names = (*_SELECTING, *_ASSERTED)
         if not isinstance(item, dict):
             raise InputError(f"an item of {ANNOTATION} must be a mapping", location)
@@ -284,10 +287,3 @@ def read_assertions(document: Document) -> Iterator[Assertion]:
             )
         texts = {key: item.get(key) or "" for key in names}
         yield Assertion(**texts, location=location)
-
-
-def _location(document: Document, text: str, inner: Location) -> Location:
-    """Return the place in the file of a place in the annotation's text."""
-    lines = text.splitlines(keepends=True)
-    offset = sum(map(len, lines[: inner.line - 1])) + max(inner.column - 1, 0)
-    return document.character(offset, *_PATH)

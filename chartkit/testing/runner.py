@@ -85,14 +85,14 @@ class Selection:
             rows = tuple(
                 row
                 for row in test.expectations
-                if not self.patterns or self._has(_names_of(case, test, [row]))
+                if not self.patterns
+                or any(
+                    any(map(compile_wildcard(pattern), _names_of(case, test, [row])))
+                    for pattern in self.patterns
+                )
             )
             if rows or not self.patterns:
                 yield replace(test, expectations=rows, is_part=len(rows) < len(test.expectations))
-
-    def _has(self, names: Iterable[str]) -> bool:
-        listed = list(names)
-        return any(any(map(compile_wildcard(pattern), listed)) for pattern in self.patterns)
 
 
 def _names_of(case: str, test: TestFile, rows: Iterable[Expectation]) -> Iterator[str]:
@@ -126,7 +126,9 @@ def mistakes(inputs: TestInputs, answers: Answers) -> Iterator[Diagnostic]:
         if name not in named:
             text = f"there is no policy '{name}' among the policies of the test"
             yield _warning(wanted, text, suggestion(name, named))
-        elif name in rules and not _is_rule(wanted.rule, rules[name]):
+        elif wanted.rule and wanted.rule not in (
+            prefix + rule for prefix in AUTOGEN for rule in rules.get(name, [wanted.rule])
+        ):
             text = f"policy '{name}' has no rule '{wanted.rule}': nothing is compared"
             hint = suggestion(wanted.rule, rules[name]) or f"it has {', '.join(rules[name])}"
             yield _warning(wanted, text, hint)
@@ -141,10 +143,6 @@ def mistakes(inputs: TestInputs, answers: Answers) -> Iterator[Diagnostic]:
             effect = "every object is compared in its place" if is_alone else "it is passed over"
             text = f"there is no object '{missing_name}' among the resources: {effect}"
             yield _warning(wanted, text, suggestion(missing_name, [key[-1] for key in keys if key]))
-
-
-def _is_rule(name: str, rules: list[str]) -> bool:
-    return not name or any(name == prefix + rule for prefix in AUTOGEN for rule in rules)
 
 
 def _warning(expectation: Expectation, text: str, hint: str | None) -> Diagnostic:

@@ -94,14 +94,23 @@ class Sources:
         given = [item for path in paths for item in self._policy_objects(path)]
         around = around.with_bindings(given)
         compiled: list[RunnablePolicy | Cleaner] = []
-        diagnostics = [_misnamed(error) for error in map(misnamed, given) if error is not None]
+        diagnostics = [
+            Diagnostic("policy-schema", Severity.ERROR, error.message, error.location, error.hint)
+            for error in filter(None, map(misnamed, given))
+        ]
         refused: dict[str, str] = {}
         unevaluated: dict[str, str] = {}
-        for resource in filter(_is_policy, given):
+        for resource in given:
+            is_cel = is_cel_policy(resource)
+            # Kyverno's test command runs all policies but cleanup policies.
+            if not is_cel and not (
+                group_of(resource) == "kyverno.io" and resource.kind in _POLICIES
+            ):
+                continue
             part: Json = resource.body
             for key in ("spec", "evaluation", "mode"):
                 part = part.get(key) if isinstance(part, dict) else None
-            mode = part if isinstance(part, str) and is_cel_policy(resource) else ""
+            mode = part if isinstance(part, str) and is_cel else ""
             if mode in UNEVALUATED_MODES:
                 unevaluated[resource.name] = f"policies of evaluation mode {mode}"
                 continue
@@ -155,10 +164,6 @@ def _read(path: Path) -> list[Document]:
     return default_documents(path)
 
 
-def _misnamed(error: InputError) -> Diagnostic:
-    return Diagnostic("policy-schema", Severity.ERROR, error.message, error.location, error.hint)
-
-
 def _matters(diagnostic: Diagnostic) -> bool:
     """Report whether a warning is about what is probably a mistake: it says what was meant."""
     return diagnostic.severity is not Severity.NOTE and diagnostic.hint is not None
@@ -169,13 +174,6 @@ def _compiled(resource: Resource, around: PolicyAttachments) -> _Compiled:
         return compile_any(resource, around)
     except CompileError as error:
         return error
-
-
-def _is_policy(resource: Resource) -> bool:
-    """Report whether Kyverno's test command runs a policy: all but cleanup policies."""
-    return is_cel_policy(resource) or (
-        group_of(resource) == "kyverno.io" and resource.kind in _POLICIES
-    )
 
 
 def _yaml_files(folder: Path) -> Iterator[Path]:

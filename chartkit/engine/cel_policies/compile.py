@@ -221,7 +221,12 @@ def _below(keys: tuple[str | int, ...], node: Json) -> Iterator[PodTemplate]:
             isinstance(node.get("metadata", {}), dict)
             and isinstance(containers, list)
             and bool(containers)
-            and all(map(_is_container, containers))
+            and all(
+                isinstance(one, dict)
+                and text_of(one.get("name"))
+                and isinstance(one.get("image"), str)
+                for one in containers
+            )
         )
         if is_template:
             yield PodTemplate(keys, node)
@@ -231,14 +236,6 @@ def _below(keys: tuple[str | int, ...], node: Json) -> Iterator[PodTemplate]:
     elif isinstance(node, list):
         for index, member in enumerate(node):
             yield from _below((*keys, index), member)
-
-
-def _is_container(body: Json) -> bool:
-    return (
-        isinstance(body, dict)
-        and bool(text_of(body.get("name")))
-        and isinstance(body.get("image"), str)
-    )
 
 
 class TemplateEvaluator(Evaluator):

@@ -75,24 +75,18 @@ def admission(
     request_evidence = RequestEvidence() if evidence is None else evidence
     if attributes.request.is_json:
         return Admission(attributes, JsonScope(attributes), world, request_evidence)
-    scope = RequestScope(attributes, _namespace(attributes), absent)
+    namespace, labels = attributes.request.namespace, attributes.namespace_labels
+    if namespace is None and labels:
+        metadata = {"name": attributes.namespace, "labels": dict(labels)}
+        namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": metadata}
+    known = None if namespace is None else namespace_value(namespace)
+    scope = RequestScope(attributes, known, absent)
     return Admission(attributes, scope, world, request_evidence)
 
 
 def new_host(policy: CelPolicy, world: World) -> ClusterHost:
     """Return the host of a policy's expressions, with nothing generated yet."""
     return ClusterHost(world, policy.name, namespace=policy.namespace, may_call=policy.may_call)
-
-
-def _namespace(attributes: Attributes) -> Body | None:
-    """The object of the request's namespace; if unknown, one with its labels alone."""
-    if attributes.request.namespace is not None:
-        return namespace_value(attributes.request.namespace)
-    labels = attributes.namespace_labels
-    if not labels:
-        return None
-    metadata = {"name": attributes.namespace, "labels": dict(labels)}
-    return namespace_value({"apiVersion": "v1", "kind": "Namespace", "metadata": metadata})
 
 
 def namespace_value(namespace: Body) -> Body:

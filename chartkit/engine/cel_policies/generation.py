@@ -80,17 +80,17 @@ def read_documents(text: str) -> list[yaml.Node]:
     except yaml.YAMLError as error:
         problem = yaml_problem(text) or "yaml: control characters are not allowed"
         raise TemplateError(f"failed to parse YAML: {problem}") from error
-    return [node for node in nodes if node is not None and not _is_null(node)]
+    return [
+        node
+        for node in filter(None, nodes)
+        if not isinstance(node, yaml.ScalarNode) or value_of(node) is not None
+    ]
 
 
 def line_of(node: yaml.Node) -> int:
     """The line of a node, from 1."""
     line: int = node.start_mark.line
     return line + 1
-
-
-def _is_null(node: yaml.Node) -> bool:
-    return isinstance(node, yaml.ScalarNode) and value_of(node) is None
 
 
 def value_of(node: yaml.Node) -> Json:

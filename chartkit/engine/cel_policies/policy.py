@@ -256,16 +256,8 @@ def _rule(body: Body) -> ResourceRule:
 
 def read_validations(body: Json) -> tuple[Validation, ...]:
     """Reads a list of validations whose schema was checked."""
-    return tuple(_validation(validation) for validation in body or ())
-
-
-def _validation(body: Body) -> Validation:
-    return Validation(
-        expression=body.get("expression") or "",
-        message=body.get("message") or "",
-        message_expression=body.get("messageExpression") or "",
-        reason=body.get("reason") or "",
-    )
+    keys = ("expression", "message", "messageExpression", "reason")
+    return tuple(Validation(*(one.get(key) or "" for key in keys)) for one in body or ())
 
 
 def _doubles(field: str, names: Sequence[str]) -> list[str]:

@@ -129,7 +129,10 @@ def read_values(
         settings or {},
         _labels(body, location),
         _subresources(body.get("subresources"), location),
-        _namespaces(body, location),
+        {
+            namespace["metadata"]["name"]: {"apiVersion": "v1", "kind": "Namespace", **namespace}
+            for namespace in _items(body.get("namespaces"), "namespaces", location)
+        },
     )
 
 
@@ -162,14 +165,6 @@ def _labels(body: Mapping[str, Json], location: Location) -> dict[str, Mapping[s
         name = _name(metadata, "namespaces", location)
         labels[name] = _mapping(metadata.get("labels"), "labels", location)
     return labels
-
-
-def _namespaces(body: Mapping[str, Json], location: Location) -> dict[str, Body]:
-    """The Namespace objects; what each is needs not be written."""
-    return {
-        namespace["metadata"]["name"]: {"apiVersion": "v1", "kind": "Namespace", **namespace}
-        for namespace in _items(body.get("namespaces"), "namespaces", location)
-    }
 
 
 def _subresources(

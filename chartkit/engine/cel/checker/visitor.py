@@ -83,9 +83,6 @@ class Visitor:
             f"expected type '{format_type(expected)}' but found '{format_type(actual)}'",
         )
 
-    def _literal(self, expr: ast.Literal) -> Type:
-        return type_of(expr.value)
-
     def _ident(self, expr: ast.Ident) -> Type:
         variable = self._scopes.find(expr.name)
         if variable is None:
@@ -333,7 +330,7 @@ def _unwrapped(value: Type) -> tuple[Type, bool]:
 
 
 _VISITS: dict[type, Callable[[Visitor, Any], Type]] = {
-    ast.Literal: Visitor._literal,
+    ast.Literal: lambda _visitor, expr: type_of(expr.value),
     ast.Ident: Visitor._ident,
     ast.Select: Visitor._select,
     ast.Call: Visitor._call,

@@ -50,13 +50,12 @@ def ignored_fields(body: Body, domain: str, listed: Sequence[Body]) -> Sequence[
         fields.append("spec.host")
     for entry in listed:
         objects: list[Body] = entry.get("objects") or [{}]
-        if any(_fits(wanted, reference) for wanted in objects):
+        if any(
+            all(matches(text_of(wanted.get(part)), reference[part]) for part in _PARTS)
+            for wanted in objects
+        ):
             fields += entry.get("fields") or ()
     return fields
-
-
-def _fits(wanted: Body, reference: Mapping[str, str]) -> bool:
-    return all(matches(text_of(wanted.get(part)), reference[part]) for part in _PARTS)
 
 
 def matches(pattern: str, value: str) -> bool:

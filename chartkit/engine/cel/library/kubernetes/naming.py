@@ -179,10 +179,6 @@ def _is_date(text: str) -> bool:
     return 1 <= month <= 12 and 1 <= day <= days_in(month, year)
 
 
-def _date(text: str) -> list[str]:
-    return [] if _is_date(text) else ["invalid date"]
-
-
 def _datetime(text: str) -> list[str]:
     # Upstream's rule: what follows a second `t` is not read, and any character may stand for
     # the point before the fraction.
@@ -207,7 +203,9 @@ FORMATS: Final = MappingProxyType(
         "uri": NamedFormat("URI", _uri, 1103),
         "uuid": NamedFormat("uuid", _pattern(_UUID, "does not match the UUID format"), len(_UUID)),
         "byte": NamedFormat("byte", _pattern(_BASE64, "invalid base64"), 84),
-        "date": NamedFormat("date", _date, len(_TIME)),
+        "date": NamedFormat(
+            "date", lambda text: [] if _is_date(text) else ["invalid date"], len(_TIME)
+        ),
         "datetime": NamedFormat("datetime", _datetime, len(_TIME)),
     }
 )

@@ -132,10 +132,6 @@ def _number(value: Json) -> int:
     return value if is_number and INT_MIN <= value <= INT_MAX else 0
 
 
-def _flag(value: Json) -> Value:
-    return value is True
-
-
 def _octets(value: Json) -> Value:
     try:
         return base64.b64decode(value, validate=True) if isinstance(value, str) else b""
@@ -172,7 +168,7 @@ def _digest(value: Json) -> Value:
 _READERS: Final[Mapping[str, _Read]] = {
     "text": text_of,
     "number": _number,
-    "flag": _flag,
+    "flag": lambda value: value is True,
     "octets": _octets,
     "duration": lambda value: Duration(_number(value)),
     "time": _time,

@@ -41,13 +41,10 @@ def unmarshal(_json: Context, text: Value) -> Value:
         return doubles(parse_json(text_of(text)))
 
 
-def _written_out(_args: Sequence[Value], result: Value) -> int:
-    return len(result) // _CHARACTERS if isinstance(result, str) else 0
-
-
-_marshal_read = overload("marshal_dyn_string: json.Json.marshal(dyn) -> string", work=_written_out)(
-    lambda _json, value: _marshalled(_outermost, value)
-)
+_marshal_read = overload(
+    "marshal_dyn_string: json.Json.marshal(dyn) -> string",
+    work=lambda _args, text: len(text) // _CHARACTERS if isinstance(text, str) else 0,
+)(lambda _json, value: _marshalled(_outermost, value))
 
 
 def _bind(arguments: Sequence[Expr]) -> Implementation:

@@ -6,18 +6,16 @@ exchanged for who signed here.
 
 import base64
 import contextlib
-import io
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import pytest
 import yaml
 
-from chartkit.cli.main import main
 from chartkit.model import Body, Json
+from tests.e2e.command import called
 from tests.signing.authority import PrivateKey, key_pem, new_key
 from tests.signing.cosign import Signer, push
 from tests.unit.network.registry.registry_server import INDEX, Registry, serving
@@ -132,15 +130,9 @@ def said_of(
 
 def run_command(words: list[str]) -> str:
     """Runs the command in this process; what it wrote."""
-    written, wrong = io.StringIO(), io.StringIO()
-    with (
-        contextlib.redirect_stdout(written),
-        contextlib.redirect_stderr(wrong),
-        pytest.raises(SystemExit) as ended,
-    ):
-        main(words)
-    assert ended.value.code in (0, 1), wrong.getvalue()
-    return written.getvalue()
+    done = called(Path(), *words)
+    assert done.code in (0, 1), done.err
+    return done.out
 
 
 def local_key(stand_in: StandIn) -> Mapping[str, str]:

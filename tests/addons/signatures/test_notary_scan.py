@@ -1,7 +1,5 @@
 """Policies that want signatures of the Notary Project, through `chartkit scan --registry`."""
 
-import contextlib
-import io
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -10,10 +8,10 @@ from typing import Any, Final
 import pytest
 import yaml
 
-from chartkit.cli.main import main
 from chartkit.model import Body
 from tests.addons.signatures.test_notary_attestations import SBOM, artifact
 from tests.data import tables
+from tests.e2e.command import called
 from tests.signing import notary as kit
 from tests.signing.notary_bench import Bench, plain
 from tests.unit.network.registry.registry_server import Registry, serving
@@ -94,12 +92,9 @@ def scanned(
     ]
     (folder / "policies.yaml").write_text(yaml.safe_dump_all(policies))
     (folder / "pods.yaml").write_text(yaml.safe_dump_all(pods))
-    words = ["scan", "-p", str(folder / "policies.yaml"), str(folder / "pods.yaml")]
-    said = io.StringIO()
-    with contextlib.redirect_stdout(said), pytest.raises(SystemExit):
-        main([*words, "--registry", "-o", "json"])
+    done = called(folder, "scan", "-p", "policies.yaml", "pods.yaml", "--registry", "-o", "json")
     found: dict[str, dict[str, tuple[str, str]]] = {}
-    for one in json.loads(said.getvalue())["results"]:
+    for one in json.loads(done.out)["results"]:
         of = found.setdefault(one["policy"], {})
         of[one["resource"].rpartition("/")[2]] = (one["result"], one["message"])
     return found

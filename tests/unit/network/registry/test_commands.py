@@ -1,8 +1,6 @@
 """`--registry`: policies whose answers are in a registry, through the command."""
 
 import base64
-import contextlib
-import io
 import json
 import ssl
 from pathlib import Path
@@ -11,11 +9,11 @@ from typing import Any
 import pytest
 import yaml
 
-from chartkit.cli.main import main
 from chartkit.errors import InputError
 from chartkit.network.registry.images import Registries
 from chartkit.network.registry.settings import RegistryError, read_settings
 from tests.data import from_table
+from tests.e2e.command import called
 from tests.objects import api_object
 from tests.signing.authority import key_pem, new_key
 from tests.unit.network.registry.conftest import CONFIG
@@ -26,15 +24,8 @@ def _run(command: str, folder: Path, policy: Any, image: str, *options: str) -> 
     pod = api_object("v1", "Pod", "a", spec={"containers": [{"name": "c", "image": image}]})
     (folder / "policy.yaml").write_text(yaml.safe_dump(policy))
     (folder / "pod.yaml").write_text(yaml.safe_dump(pod))
-    words = [command, "-p", str(folder / "policy.yaml"), str(folder / "pod.yaml"), "-o", "json"]
-    said, wrong = io.StringIO(), io.StringIO()
-    with (
-        contextlib.redirect_stdout(said),
-        contextlib.redirect_stderr(wrong),
-        pytest.raises(SystemExit) as ended,
-    ):
-        main([*words, *options])
-    return int(str(ended.value.code)), said.getvalue() or wrong.getvalue()
+    done = called(folder, command, "-p", "policy.yaml", "pod.yaml", "-o", "json", *options)
+    return done.code, done.out or done.err
 
 
 def _results(text: str) -> list[tuple[str, str]]:

@@ -1,8 +1,6 @@
 """Signed images in a private registry, through the command: who may verify them."""
 
 import base64
-import contextlib
-import io
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -13,12 +11,12 @@ import pytest
 import yaml
 
 from chartkit.addons.signatures.source import Signatures
-from chartkit.cli.main import main
 from chartkit.engine.ports.signatures import SignatureError, VerificationRequest
 from chartkit.errors import LookupFailed
 from chartkit.model import Body
 from chartkit.network.registry.images import Registries
 from chartkit.network.registry.settings import Limits, Settings
+from tests.e2e.command import called
 from tests.hasty import hasty
 from tests.objects import api_object
 from tests.signing.authority import key_pem, new_key
@@ -101,21 +99,12 @@ def _scan(folder: Path, policy: Body, *objects: Body) -> tuple[str, str]:
     """The one result of the policy for the pod; that nothing of the password is shown."""
     (folder / "policy.yaml").write_text(yaml.safe_dump(policy))
     (folder / "objects.yaml").write_text(yaml.safe_dump_all(objects))
-    words = ["scan", "-p", str(folder / "policy.yaml"), str(folder / "objects.yaml"), "--registry"]
-    said, wrong = io.StringIO(), io.StringIO()
-    with (
-        contextlib.redirect_stdout(said),
-        contextlib.redirect_stderr(wrong),
-        pytest.raises(SystemExit),
-    ):
-        main([*words, "--detailed", "-o", "json"])
-    text = said.getvalue() + wrong.getvalue()
+    options = ("--registry", "--detailed", "-o", "json")
+    done = called(folder, "scan", "-p", "policy.yaml", "objects.yaml", *options)
     for secret in ("battery", basic("who", PASSWORD).partition(" ")[2]):
-        assert secret not in text
-    ((status, message),) = [
-        (one["result"], one["message"]) for one in json.loads(said.getvalue())["results"]
-    ]
-    return status, message
+        assert secret not in done.out + done.err
+    (result,) = json.loads(done.out)["results"]
+    return result["result"], result["message"]
 
 
 def test_a_cluster_policys_secret(registry: Registry, key: str, tmp_path: Path) -> None:

@@ -132,7 +132,13 @@ class CleanupPolicy:
             return False
         if unwanted is not None and unwanted(facts):
             return False
-        return self._conditions is None or self._conditions(_about(context, resource))
+        if self._conditions is None:
+            return True
+        context.set("target", resource.body)
+        context.set("request", {"namespace": resource.namespace})
+        if has_images(resource.body):
+            context.defer(ImagesLoader(resource.body))
+        return self._conditions(context)
 
     def _bind(self, kind: GroupVersionKind) -> tuple[Predicate | None, Predicate | None]:
         predicates = self._bound.get(kind)
@@ -148,14 +154,6 @@ class CleanupPolicy:
 def _bind(match: Match, kind: GroupVersionKind) -> Predicate | None:
     """A block without filters fits every object."""
     return bind_exception(match, kind, "") if match.any or match.all else always
-
-
-def _about(context: Context, resource: Resource) -> Context:
-    context.set("target", resource.body)
-    context.set("request", {"namespace": resource.namespace})
-    if has_images(resource.body):
-        context.defer(ImagesLoader(resource.body))
-    return context
 
 
 def read_cleanup_policy(resource: Resource) -> CleanupPolicy:

@@ -141,7 +141,8 @@ def _run(
     applied = 0
     # Whether patterns look at the element; else they do where it is an object.
     scope = loop.body.get("elementScope")
-    members = None if context.recorder is None else _members(context.recorder, loop, context)
+    listed = context.recorder and context.recorder.traced(context, f"{{{{ {loop.text} }}}}")
+    members = None if context.recorder is None else listed.members() if listed else []
     for index, element, inner in each_element(elements, context, nesting):
         is_object = isinstance(element, dict)
         if scope is True and not is_object:
@@ -216,12 +217,6 @@ def _decide(loop: Loop[Check], context: Context, request: Request, element: Json
             # Kyverno passes over an element whose preconditions cannot be evaluated.
             return None
     return loop.run(context, request, element)
-
-
-def _members(recorder: Recorder, loop: Loop[Check], context: Context) -> list[Traced]:
-    """The elements of a loop with the object's fields that they come from, if known."""
-    listed = recorder.traced(context, f"{{{{ {loop.text} }}}}")
-    return [] if listed is None else listed.members()
 
 
 def _record_element(

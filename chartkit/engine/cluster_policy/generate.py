@@ -85,17 +85,12 @@ class Store:
         if there is None:
             self._made[key] = body
             return
-        body = _with_server_fields(body, there)
+        own = {key: there["metadata"][key] for key in OF_ONE_OBJECT if key in there["metadata"]}
+        body = {**body, "metadata": {**body["metadata"], **own}}
+        if "status" in there:
+            body.setdefault("status", there["status"])
         if not same(body, there):
             self._updated[key] = body
-
-
-def _with_server_fields(body: Body, there: Body) -> Body:
-    own = {key: there["metadata"][key] for key in OF_ONE_OBJECT if key in there["metadata"]}
-    body = {**body, "metadata": {**body["metadata"], **own}}
-    if "status" in there:
-        body.setdefault("status", there["status"])
-    return body
 
 
 OF_ONE_OBJECT: Final = (
@@ -427,7 +422,9 @@ class BackgroundRule(CompiledRule):
         if lifting:
             return self._excepted(lifting)
         if not self.speaks(facts):
-            return self._left(request)
+            # An object that the rule matched until this update.
+            old = request.old and Facts(replace(request, resource=request.old))
+            return self._answer(Status.FAIL, "") if old and self.speaks(old) else None
         if request.operation is Operation.DELETE:
             raise EvaluationError(
                 "what a deletion generates is unknown: the object is gone",
@@ -445,14 +442,6 @@ class BackgroundRule(CompiledRule):
         if result is None or not self.rule.properties:
             return result
         return with_properties(result, self.rule.properties)
-
-    def _left(self, request: Request) -> RuleResult | None:
-        """Return the result for an object that the rule matched until this update."""
-        if request.old is None:
-            return None
-        if self.speaks(Facts(replace(request, resource=request.old))):
-            return self._answer(Status.FAIL, "")
-        return None
 
     def _unmet_now(self, context: Context, request: Request) -> RuleResult | None:
         conditions = self.body.preconditions

@@ -332,10 +332,7 @@ def _of_filter(block: ResourceFilter, facts: Facts, kind: GroupVersionKind) -> I
     if block.selector is not None:
         keys = (*dict(block.selector.labels), *(term.key for term in block.selector.expressions))
         yield from (("metadata", "labels", *(() if has_wildcard(key) else (key,))) for key in keys)
-    if any(_names_version(selector, kind) for selector in block.kinds):
-        yield ("apiVersion",)
-
-
-def _names_version(selector: str, kind: GroupVersionKind) -> bool:
-    _group, version, name, _sub = parse_kind_selector(selector)
-    return version not in (_ANY, "") and compile_wildcard(name)(kind.kind)
+    for _group, version, name, _sub in map(parse_kind_selector, block.kinds):
+        if version not in (_ANY, "") and compile_wildcard(name)(kind.kind):
+            yield ("apiVersion",)
+            return

@@ -211,9 +211,10 @@ class _WatchedRule:
         parts = tuple(recorder.parts)
         before = [part for part in parts if part.asked in _BEFORE]
         if result is not None and result.status is Status.SKIP:
-            unmet = next((part for part in before if _ends(part)), None)
-            if unmet is not None:
-                return unmet
+            for part in before:
+                # Preconditions or an exception keep the rule from running.
+                if bool(part.holds) is (part.asked is Asked.EXCEPTION):
+                    return part
         if result is not None and result.status is Status.ERROR:
             for check in (inner for part in parts for inner in part.walk()):
                 entry = check.text.removeprefix("context entry ").partition(":")[0]
@@ -268,11 +269,6 @@ def _nothing(own: Sequence[Decision], facts: Facts) -> str:
     if any(part.asked is Asked.ELEMENT for part in own):
         return "all elements are passed over"
     return own[0].text if own else "the rule says nothing of the object"
-
-
-def _ends(decision: Decision) -> bool:
-    """Report whether preconditions or an exception keep a rule from running."""
-    return bool(decision.holds) is (decision.asked is Asked.EXCEPTION)
 
 
 def _deciding(

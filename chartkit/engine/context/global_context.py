@@ -14,7 +14,7 @@ from chartkit.engine.context.entries.api_call import call_service
 from chartkit.engine.jmespath import Expression, JMESPathError, compile_expression
 from chartkit.engine.kubernetes.definitions import check_schema, check_served, definition_check
 from chartkit.engine.kubernetes.kinds import KYVERNO_GROUP
-from chartkit.engine.ports.services import Cluster, NotAllowedError
+from chartkit.engine.ports.services import NotAllowedError
 from chartkit.engine.ports.world import World
 from chartkit.errors import CompileError, EvaluationError, LookupFailed, NoSource, Reraise
 from chartkit.go.duration import parse_duration
@@ -62,7 +62,10 @@ class GlobalContextEntry:
 
     def _held(self, world: World) -> Json:
         if self.resource is not None:
-            return _listed(world.api.cluster("", ""), self.resource)
+            group, version = self.resource.get("group") or "", self.resource["version"]
+            api_version = f"{group}/{version}" if group else version
+            named = api_version, self.resource["resource"], self.resource.get("namespace") or ""
+            return list(world.api.cluster("", "").listed(*named))
         call = self.call or {}
         method, service = call.get("method") or "GET", call.get("service")
         url = call.get("urlPath") or "" if service is None else service["url"]
@@ -78,12 +81,6 @@ class GlobalContextEntry:
         if not 200 <= answer.status < 300:
             raise LookupFailed(f"HTTP {answer.status}")
         return answer.body
-
-
-def _listed(cluster: Cluster, resource: Body) -> list[Body]:
-    group, version = resource.get("group") or "", resource["version"]
-    api_version = f"{group}/{version}" if group else version
-    return list(cluster.listed(api_version, resource["resource"], resource.get("namespace") or ""))
 
 
 def is_global_context_entry(resource: Resource) -> bool:

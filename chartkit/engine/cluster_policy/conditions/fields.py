@@ -143,7 +143,9 @@ def record_condition(
     """Record a condition; sides: the values of its key and its value."""
     given, wanted = sides
     pointer = _field(recorder, condition, context)
-    is_hidden = recorder.hides(pointer) and _names_object(condition)
+    text = f"{condition.key} {condition.value}".lower()
+    names_object = any(word in text for word in ("object", "target", "element"))
+    is_hidden = recorder.hides(pointer) and names_object
     key_text = "hidden" if is_hidden else value_text(given)
     against = value_text(wanted)
     if has_variables(condition.value):
@@ -201,12 +203,6 @@ def _field(recorder: Recorder, condition: Condition, context: Context) -> str | 
             if pointer is not None:
                 return pointer
     return None
-
-
-def _names_object(condition: Condition) -> bool:
-    """Report whether a condition may read the data of an object."""
-    text = f"{condition.key} {condition.value}".lower()
-    return any(word in text for word in ("object", "target", "element"))
 
 
 def _written(value: Json) -> str:

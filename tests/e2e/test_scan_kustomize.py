@@ -68,6 +68,7 @@ def test_the_base_of_a_violation_and_what_several_processes_find(folder: Path) -
     report = folder / "report.json"
     done = _scan(folder, "deploy", "-o", f"json={report}")
     assert done.code == 1
+    assert f"fail: 2, warn: 0, error: 0, skip: 0 ({report})" in done.err
     text = report.read_text("utf-8")
     assert "deploy/base/deployment.yaml" in text
     assert "deploy/prd/host.yaml" in text

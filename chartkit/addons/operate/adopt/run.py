@@ -180,7 +180,8 @@ def take_exceptions(estate: Estate, policies: Sequence[Resource]) -> ExceptionFi
             read_exceptions([resource])
         except CompileError as error:
             message = f"Kyverno refuses it: {error.message}"
-            rows.append(piece.row(Outcome.LEFT, message, error.hint or "", estate.name))
+            hint = error.hint or "correct it"
+            rows.append(piece.row(Outcome.LEFT, message, hint, estate.name))
             continue
         # The path of an exception, which differs for each namespace, name and generation; None for
         # a name that Kubernetes would not take.

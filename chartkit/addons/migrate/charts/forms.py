@@ -34,7 +34,7 @@ _NO_EXCEPTION: Final = (
     "an exception names policies, and the new ones depend on values: write it for what Helm renders"
 )
 _METADATA: Final = re.compile(
-    r"^(?:metadata:[ \t]*$|\{\{-?[ \t]*include [^\n]*\}\}\s*\Z)", re.MULTILINE
+    r"^(?:metadata[ \t]*:[ \t]*$|\{\{-?[ \t]*include [^\n]*\}\}\s*\Z)", re.MULTILINE
 )
 _NAME: Final = re.compile(r"^(  name:[ \t]*)(.*?)([\"']?)[ \t]*$", re.MULTILINE)
 _NAMESPACE: Final = re.compile(r"^  namespace:.*\n?", re.MULTILINE)
@@ -121,7 +121,7 @@ def new_forms(text: str, named: NamedTemplates) -> list[NewForm | LeftPolicy]:
 
 
 def _new_form(text: str, region: Region, named: NamedTemplates) -> NewForm:
-    begin = re.search(r"^spec:[ \t]*$", text, re.MULTILINE)
+    begin = re.search(r"^spec[ \t]*:[ \t]*$", text, re.MULTILINE)
     metadata = _METADATA.search(text, 0, begin.start() if begin else 0)
     if begin is None or metadata is None:
         raise NotPlacedError("metadata and spec must each begin a line", region.line)

@@ -13,14 +13,14 @@ from chartkit.errors import ChartkitError
 from chartkit.helm.syntax import CLOSE, OPEN, Action, Call, Inner, Literal, Path, Term, read_action
 
 DOCUMENT: Final = re.compile(
-    r"(?:^kind:[^\n]*\n)?^apiVersion:[ \t]*"
+    r"(?:^kind[ \t]*:[^\n]*\n)?^apiVersion[ \t]*:[ \t]*"
     rf"(?:(?P<version>[\"']?{re.escape(KYVERNO_GROUP)}/\S+)[ \t]*(?:#.*)?$"
-    r"|\{\{.*$(?=\n(?:#.*\n)*kind:[ \t]*[\"']?Cluster(?:Cleanup)?Policy\b))",
+    r"|\{\{.*$(?=\n(?:#.*\n)*kind[ \t]*:[ \t]*[\"']?Cluster(?:Cleanup)?Policy\b))",
     re.MULTILINE,
 )
 """The begin of a policy; version: unless Helm code gives it."""
 _KIND: Final = re.compile(
-    r"^kind:[ \t]*[\"']?((?:Cluster)?(?:Cleanup)?Policy|PolicyException)[\"']?[ \t]*(?:#.*)?$",
+    r"^kind[ \t]*:[ \t]*[\"']?((?:Cluster)?(?:Cleanup)?Policy|PolicyException)[\"']?[ \t]*(?:#.*)?$",
     re.MULTILINE,
 )
 _END: Final = re.compile(r"^---", re.MULTILINE)

@@ -371,8 +371,10 @@ def test_a_loop_over_a_map_has_its_keys(tmp_path: Path) -> None:
         new_policies(chart, labels={"team": "?*"})
 
 
-def test_comments_stand_behind_the_kind(tmp_path: Path) -> None:
-    text = policy(rule(HOST_PID)).replace("kyverno.io/v1\n", "kyverno.io/v1  # old\n")
+def test_comments_stand_behind_the_kind_and_spaces_before_colons(tmp_path: Path) -> None:
+    text = policy(rule(HOST_PID)).replace(
+        "apiVersion: kyverno.io/v1\n", "apiVersion : kyverno.io/v1  # old\n"
+    )
     text = text.replace("ClusterPolicy\n", "ClusterPolicy # of the cluster\n")
     chart = write_chart(tmp_path / "c", {"p.yaml": text})
     assert not migrated(chart).left

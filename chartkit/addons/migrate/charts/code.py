@@ -207,13 +207,20 @@ class TemplateCode:
     def repetition(self, two: str, three: str, name: str) -> str:
         """Return an expression that repeats a part for each item of a list, from what it is for two
         and three items."""
-        own = [match for match in MARK.finditer(three) if self.mark(match).list_key == name]
+        found = [match for match in MARK.finditer(three) if self.mark(match).list_key == name]
+        own = [(int(match[2]), match.span()) for match in found]
+        marks = [mark for mark in self.variants.template.marks if mark.list_key == name]
+        nested = {(show(inner),) for mark in marks if (inner := within(mark)) is not None}
+        for parts in nested.intersection(self.variants.lists.parts):
+            # The lists within the items stand there once for each.
+            lists = re.finditer(self.variants.lists.mark(parts), three)
+            own += [(index, match.span()) for index, match in enumerate(lists)]
         spans: list[tuple[int, int]] = []
         for index in range(MORE):
-            at = [match for match in own if match[2] == str(index)]
+            at = [span for number, span in own if number == index]
             if not at:
                 raise self._unlike(name)
-            spans.append((at[0].start(), at[-1].end()))
+            spans.append((min(at)[0], max(at)[1]))
         (first, second, third) = spans
         if not first[1] <= second[0] <= second[1] <= third[0]:
             raise self._unlike(name)

@@ -20,7 +20,7 @@ DOCUMENT: Final = re.compile(
 )
 """The begin of a policy; version: unless Helm code gives it."""
 _KIND: Final = re.compile(
-    r"^kind[ \t]*:[ \t]*[\"']?((?:Cluster)?(?:Cleanup)?Policy|PolicyException)[\"']?[ \t]*(?:#.*)?$",
+    r"^kind *: *[\"']?((?:Cluster)?(?:Cleanup)?Policy|PolicyException)[\"']? *(?:#.*)?$",
     re.MULTILINE,
 )
 _END: Final = re.compile(r"^---", re.MULTILINE)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from operator import attrgetter
 from typing import Final
 
 from chartkit.documents.yaml_dump import yaml_diff
@@ -40,15 +41,8 @@ _PATCHED: Final = "PatchedResources"
 
 def find_expected(actual: Resource, candidates: Sequence[Resource]) -> Resource | None:
     """Return the candidate of the same version, kind, namespace and name; None if all differ."""
-    for resource in candidates:
-        if (resource.api_version, resource.kind, resource.namespace, resource.name) == (
-            actual.api_version,
-            actual.kind,
-            actual.namespace,
-            actual.name,
-        ):
-            return resource
-    return None
+    identity = attrgetter("api_version", "kind", "namespace", "name")
+    return next((one for one in candidates if identity(one) == identity(actual)), None)
 
 
 def differs(actual: Body, expected: Body) -> str:
@@ -112,7 +106,7 @@ class Matcher:
                     else:
                         rows.append(row)
                 if not rows and not is_passed_over:
-                    rows.append(_row(expectation, key, Verdict.PASS, EXCLUDED, EXCLUDED))
+                    rows.append(_row(expectation, _shown(key), Verdict.PASS, EXCLUDED, EXCLUDED))
             for target in self.answers.targets.get(key, ()):
                 fault = self._compared(target.resource, _wanted_files(expectation))
                 row = _answered(expectation, _shown(key), target.result, fault)
@@ -196,15 +190,13 @@ class Matcher:
         return _Fault(RESOURCE_DIFF, message, golden=Golden(path, actual.body))
 
     def _unanswered(self, expectation: Expectation, key: Key) -> Row:
-        name = expectation.policy_name
-        refused = self.policies.refused.get(name)
-        if refused is not None:
-            return _row(expectation, key, Verdict.SKIP, INVALID_POLICY, refused)
-        kind = self.policies.unevaluated.get(name)
-        if kind is not None:
-            message = f"{kind} are not evaluated yet"
-            return _row(expectation, key, Verdict.FAIL, NOT_EVALUATED, message)
-        return _row(expectation, key, Verdict.FAIL, NOT_FOUND, NOT_FOUND)
+        name, policies = expectation.policy_name, self.policies
+        verdict, reason, message = Verdict.FAIL, NOT_FOUND, NOT_FOUND
+        if name in policies.refused:
+            verdict, reason, message = Verdict.SKIP, INVALID_POLICY, policies.refused[name]
+        elif name in policies.unevaluated:
+            reason, message = NOT_EVALUATED, f"{policies.unevaluated[name]} are not evaluated yet"
+        return _row(expectation, _shown(key), verdict, reason, message)
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,39 +239,20 @@ def _answered(
         verdict, reason, message = Verdict.FAIL, fault.reason, fault.message
     elif got != expectation.result:
         verdict, reason = Verdict.FAIL, f"Want {expectation.result}, got {got}"
-    return Row(
-        _policy_name(expectation.policy),
-        result.rule,
-        resource,
-        verdict,
-        reason,
-        message,
-        expectation.result,
-        got,
-        expectation.location,
-        fault.golden if fault is not None and got == expectation.result else None,
-    )
+    golden = fault.golden if fault is not None and got == expectation.result else None
+    row = _row(expectation, resource, verdict, reason, message)
+    return replace(row, rule=result.rule, got=got, golden=golden)
 
 
-def _row(expectation: Expectation, key: Key, verdict: Verdict, reason: str, message: str) -> Row:
-    return Row(
-        _policy_name(expectation.policy),
-        expectation.rule,
-        _shown(key),
-        verdict,
-        reason,
-        message,
-        expectation.result,
-        "",
-        expectation.location,
-    )
+def _row(
+    expectation: Expectation, resource: str, verdict: Verdict, reason: str, message: str
+) -> Row:
+    # `name` or `namespace/name` without the rest
+    policy = "/".join(expectation.policy.split("/")[:2])
+    wanted, location = expectation.result, expectation.location
+    return Row(policy, expectation.rule, resource, verdict, reason, message, wanted, "", location)
 
 
 def _shown(key: Key) -> str:
     """Return `apiVersion/kind/namespace/name`, or `/name` of a payload."""
     return f"{'/'.join(key[:-1])}/{key[-1]}"
-
-
-def _policy_name(written: str) -> str:
-    """Return `name` or `namespace/name` without the rest."""
-    return "/".join(written.split("/")[:2])

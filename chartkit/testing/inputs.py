@@ -15,7 +15,7 @@ from pathlib import Path, PurePosixPath
 
 from chartkit.documents.reader import Document
 from chartkit.engine import Phase, PolicyResponse, Request, RunnablePolicy, User, World, respond
-from chartkit.engine.cel_policies.policy import CelPolicy, MatchConstraints
+from chartkit.engine.cel_policies.policy import CelPolicy
 from chartkit.engine.cli_files.admissions import NO_CONTEXT, Admissions, UserValues
 from chartkit.engine.cli_files.user_files import (
     CLUSTER_RESOURCES,
@@ -401,15 +401,12 @@ def _is_dropped(response: PolicyResponse, is_json: bool) -> bool:
         # A mutation that failed has left nothing of the object.
         if not (is_json or response.resource.body):
             return True
-        return is_json or form.json or _has_one_rule(form.constraints)
+        if is_json or form.json:
+            return True
+        # Constraints of a single rule without other restrictions
+        only = form.constraints
+        if only is None or only.excluded or len(only.rules) != 1 or only.rules[0].names:
+            return False
+        selectors = (only.namespace_selector, only.object_selector)
+        return not any(part and (part.labels or part.expressions) for part in selectors)
     return is_json or form.kind is not CelKind.VALIDATING_ADMISSION
-
-
-def _has_one_rule(constraints: MatchConstraints | None) -> bool:
-    """Report whether constraints are a single rule without other restrictions."""
-    if constraints is None or constraints.excluded or len(constraints.rules) != 1:
-        return False
-    selectors = (constraints.namespace_selector, constraints.object_selector)
-    if any(part is not None and (part.labels or part.expressions) for part in selectors):
-        return False
-    return not constraints.rules[0].names

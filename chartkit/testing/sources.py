@@ -122,19 +122,22 @@ class Sources:
             if any(diagnostic.rule_id == POLICY_RULE for diagnostic in answer.diagnostics):
                 refused[resource.name] = answer.message
         policies, cleaners = sorted_out(compiled)
-        diagnostics += [item for policy in policies for item in policy.warnings() if _matters(item)]
+        # A warning that says what was meant is probably about a mistake.
+        warnings = (item for policy in policies for item in policy.warnings() if item.hint)
+        diagnostics += [item for item in warnings if item.severity is not Severity.NOTE]
         diagnostics += [diagnostic for cleaner in cleaners for diagnostic in cleaner.diagnostics]
         return Policies(policies, cleaners, refused, unevaluated, tuple(diagnostics))
 
     def _compile(self, resource: Resource, around: PolicyAttachments) -> _Compiled:
-        if around != NO_ATTACHMENTS:
-            return _compiled(resource, around)
-        # The documents are kept, so a body's identity stands for it as long as the run lasts.
+        # The documents are kept, so a body keeps its identity as long as the run lasts.
+        kept = self._compiled if around == NO_ATTACHMENTS else {}
         key = id(resource.body)
-        answer = self._compiled.get(key)
-        if answer is None:
-            answer = self._compiled[key] = _compiled(resource, around)
-        return answer
+        if key not in kept:
+            try:
+                kept[key] = compile_any(resource, around)
+            except CompileError as error:
+                kept[key] = error
+        return kept[key]
 
     def _policy_objects(self, path: Path) -> Iterator[Resource]:
         if not is_there(path):
@@ -162,18 +165,6 @@ def _read(path: Path) -> list[Document]:
     from chartkit.library.filled import default_documents
 
     return default_documents(path)
-
-
-def _matters(diagnostic: Diagnostic) -> bool:
-    """Report whether a warning is about what is probably a mistake: it says what was meant."""
-    return diagnostic.severity is not Severity.NOTE and diagnostic.hint is not None
-
-
-def _compiled(resource: Resource, around: PolicyAttachments) -> _Compiled:
-    try:
-        return compile_any(resource, around)
-    except CompileError as error:
-        return error
 
 
 def _yaml_files(folder: Path) -> Iterator[Path]:

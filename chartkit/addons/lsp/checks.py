@@ -35,6 +35,7 @@ from chartkit.project.project import FILE_NAME
 from chartkit.scan import DEFAULT_NAMESPACE
 from chartkit.scan.ineffective import RULE
 from chartkit.scan.inputs import is_manifest, objects_of
+from chartkit.scan.requests import Requests
 from chartkit.testing.reader import FILE_NAME as TEST_FILE
 from chartkit.testing.reader import read_test_file
 
@@ -93,7 +94,7 @@ class Checks:
             yield note(RULE, "a patch of a kustomization is judged where it is built", file)
         elif objects:
             policies = self.session.policies_of(path)
-            requests = policies.requests([*objects, *self.session.beside(path)])
+            requests = Requests.of(policies.set, [*objects, *self.session.beside(path)])
             judged = policies.judge(requests.objects[: len(objects)], requests, token)
             yield from (problem for _, problems in judged for problem in problems)
             yield from _remarks(policies, token, file)
@@ -162,7 +163,8 @@ class Checks:
         token.goes_on()
         verdicts = self._charts.setdefault(path, {})
         objects = (*rendered.crds, *rendered.resources, *rendered.hooks)
-        requests = policies.requests([in_namespace(item, DEFAULT_NAMESPACE) for item in objects])
+        placed = [in_namespace(item, DEFAULT_NAMESPACE) for item in objects]
+        requests = Requests.of(policies.set, placed)
         around: Hashable = (id(policies.set), repr(requests.namespace_objects))
         if not is_isolated(requests) or requests.custom is not None:
             around = (around, hash(tuple(rendered.texts.values())))

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from threading import Event
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from chartkit.documents.input_files import read_text
 from chartkit.engine.kubernetes.field_faults import minor_of
@@ -25,10 +25,6 @@ from chartkit.scan.ineffective import ObjectFaults
 from chartkit.scan.policies import PolicySet
 from chartkit.scan.requests import Requests
 from chartkit.scan.run import ScanContext, run_scan
-
-if TYPE_CHECKING:
-    from chartkit.scan.requests import Requests
-
 
 SECONDS: Final = 20.0
 """The time after which a check stops, and shows what it has found."""
@@ -79,10 +75,6 @@ class Policies:
     def allows_suppressions(self) -> bool:
         """True if annotations of objects suppress findings."""
         return self.environment is None or self.environment.suppressions
-
-    def requests(self, objects: Sequence[Resource]) -> Requests:
-        """Return the requests of objects that a scan would judge together."""
-        return Requests.of(self.set, objects)
 
     def context(self, requests: Requests) -> ScanContext:
         """Return the settings of requests; the ones of the last requests where these are alike, for

@@ -240,7 +240,19 @@ def bounded(
         notes.append(f"{path}: the first {len(kept):,} of {len(value):,} characters")
         return f"{kept}…"
     if isinstance(value, list):
-        return _bounded_list(value, room, path, notes, filters)
+        items: list[Json] = []
+        for item in value:
+            room -= len(text_of(item)) + 1
+            if room < 0:
+                break
+            items.append(item)
+        if value and not items:
+            room += len(text_of(value[0]))
+            items.append(bounded(value[0], room, f"{path}[0]", notes, filters))
+        if left_out := len(value) - len(items):
+            rest = f"query `{path}[{len(items)}:]` gives them"
+            notes.append(f"left out: {left_out:,} of {len(value):,} ({rest})")
+        return items
     if not isinstance(value, dict):
         return value
     sizes = {key: len(text_of(value[key])) + len(key) + 4 for key in value}
@@ -256,20 +268,3 @@ def bounded(
     if left_out := len(value) - len(cut):
         notes.append(f"left out: {left_out:,} of {len(value):,} members of {path or 'the answer'}")
     return {key: cut[key] for key in value if key in cut}
-
-
-def _bounded_list(
-    value: list[Json], room: int, path: str, notes: list[str], filters: Mapping[str, str]
-) -> list[Json]:
-    kept: list[Json] = []
-    for item in value:
-        room -= len(text_of(item)) + 1
-        if room < 0:
-            break
-        kept.append(item)
-    if value and not kept:
-        kept.append(bounded(value[0], room + len(text_of(value[0])), f"{path}[0]", notes, filters))
-    if left_out := len(value) - len(kept):
-        rest = f"query `{path}[{len(kept)}:]` gives them"
-        notes.append(f"left out: {left_out:,} of {len(value):,} ({rest})")
-    return kept

@@ -146,7 +146,6 @@ class _Facts:
     policy: RunnablePolicy
     family: int | None
     values: tuple[str, ...]
-    is_cel: bool
 
 
 class Metrics:
@@ -300,7 +299,7 @@ class Metrics:
                 continue
             for result in evaluated.results:
                 said: tuple[str, ...] = (_CAUSE, result.status.value)
-                if not facts.is_cel:
+                if facts.family == _RULES:
                     kind = _TYPES.get(result.type, "")
                     said = (result.rule, result.status.value, kind, _CAUSE, dry_run)
                 yield evaluated, facts.family, (*facts.values, *of_object, *said)
@@ -334,7 +333,7 @@ def _facts_of(policy: RunnablePolicy) -> _Facts:
     labels = background, own.namespace or "-", own.name
     if isinstance(own, CelPolicy):
         mode = "Deny" if not own.actions or "Deny" in own.actions else "Audit"
-        return _Facts(policy, _OF_CEL.get(own.kind), (mode, *labels), is_cel=True)
+        return _Facts(policy, _OF_CEL.get(own.kind), (mode, *labels))
     mode = "enforce" if enforces(policy) else "audit"
     kind = "namespaced" if own.namespace else "cluster"
-    return _Facts(policy, _RULES, (kind, mode, *labels), is_cel=False)
+    return _Facts(policy, _RULES, (kind, mode, *labels))

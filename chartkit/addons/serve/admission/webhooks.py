@@ -336,8 +336,8 @@ class _Family:
             path = "/".join((self.root, *sorted(policy.policy.name for policy in group)))
             for failure in (FAIL, IGNORE):
                 own = [policy for policy in group if failure_policy(policy) == failure]
-                forms = (self._forms(policy, CelKind.VALIDATING) for policy in own)
-                rules = [rule for some in forms for rule in self._rules(some)]
+                extended = (self._forms(policy, CelKind.VALIDATING) for policy in own)
+                rules = [rule for forms in extended for rule in self._rules(forms)]
                 if rules:
                     yield self._webhook(failure, suffix, path, own, rules)
 

@@ -83,9 +83,7 @@ Unsent = Callable[[Resource], Sequence[Reason]]
 def lifecycle_of(resource: Resource) -> Lifecycle:
     """Return the requests of operations on an object."""
     group, _, kind = kind_of(resource)
-    if _GROUPS.get(kind) == group:
-        return measurements().lifecycle(kind)
-    return measurements().other(kind)
+    return measurements().lifecycle(kind, is_own=_GROUPS.get(kind) == group)
 
 
 @dataclass(slots=True)

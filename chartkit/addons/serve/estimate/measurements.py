@@ -112,22 +112,15 @@ class Measurements:
     others: Lifecycle
     admission: tuple[AdmissionLoad, ...]
 
-    def lifecycle(self, kind: str) -> Lifecycle:
-        """Return the requests of operations on an object of one of Kubernetes' own kinds."""
-        return _named(self.lifecycles.get(kind, self.others), kind)
-
-    def other(self, kind: str) -> Lifecycle:
-        """Return the requests of operations on an object of any other kind."""
-        return _named(self.others, kind)
-
-
-def _named(lifecycle: Lifecycle, kind: str) -> Lifecycle:
-    """Return a lifecycle with a kind in the place of `self`."""
-    operations = {
-        name: tuple(replace(part, kind=kind) if part.kind == _SELF else part for part in parts)
-        for name, parts in lifecycle.operations.items()
-    }
-    return Lifecycle(lifecycle.is_measured, operations)
+    def lifecycle(self, kind: str, is_own: bool) -> Lifecycle:
+        """Return the requests of operations on an object of a kind; is_own: whether it is one of
+        Kubernetes' own."""
+        lifecycle = self.lifecycles.get(kind, self.others) if is_own else self.others
+        operations = {
+            name: tuple(replace(part, kind=kind) if part.kind == _SELF else part for part in parts)
+            for name, parts in lifecycle.operations.items()
+        }
+        return Lifecycle(lifecycle.is_measured, operations)
 
 
 @cache

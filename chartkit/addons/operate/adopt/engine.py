@@ -10,7 +10,7 @@ from typing import Final
 
 from chartkit.addons.migrate.values.context import Outcome as Change
 from chartkit.addons.migrate.values.context import Step
-from chartkit.addons.migrate.values.run import Migration, migrate
+from chartkit.addons.migrate.values.run import migrate
 from chartkit.addons.operate.adopt.model import AdoptOptions, EngineValues, Estate, Outcome, Row
 from chartkit.addons.operate.rehearsal import engine_releases
 from chartkit.charts.engine.chart import NAMESPACE
@@ -251,17 +251,9 @@ def _assumed(estate: Estate, subject: str, message: str, hint: str) -> Row:
     return Row(Outcome.LEFT, subject, f"is assumed: {message}", None, hint, estate.name)
 
 
-@dataclass(frozen=True, slots=True)
-class EngineFiles:
-    """The values files of an environment's engine by their path in the project, the last one wins;
-    rows: what became of each key that did not just move."""
-
-    texts: dict[str, str]
-    rows: tuple[Row, ...]
-
-
-def migrate_values(estate: Estate, versions: Versions) -> EngineFiles:
-    """Return the engine's values of an environment for today's chart.
+def migrate_values(estate: Estate, versions: Versions) -> tuple[dict[str, str], list[Row]]:
+    """Return the engine's values of an environment for today's chart, as files by their path in the
+    project, of which the last one wins; with a row for each key that did not just move.
 
     Values that cannot be rearranged stay as they are, with the reason.
     """
@@ -282,19 +274,16 @@ def migrate_values(estate: Estate, versions: Versions) -> EngineFiles:
             hint = "set engine: true and name it under engineValues, once Kyverno is upgraded"
             location = values.locate()
             rows.append(Row(Outcome.NOTE, _SUBJECT, message, location, hint, estate.name))
-        rows += _rows(migration, values, name, estate.name)
-    return EngineFiles(texts, tuple(rows))
-
-
-def _rows(migration: Migration, values: EngineValues, name: str, environment: str) -> Iterator[Row]:
-    moved = sum(step.outcome is Change.MOVED for step in migration.steps)
-    message = f"→ {name}; of chart {migration.span}" + (
-        f", {moved} {'key' if moved == 1 else 'keys'} moved" if moved else ""
-    )
-    yield Row(Outcome.TAKEN, _SUBJECT, message, values.locate(), "", environment)
-    for step in migration.steps:
-        if step.outcome is not Change.MOVED:
-            yield _step(step, values, environment)
+        moved = sum(step.outcome is Change.MOVED for step in migration.steps)
+        text = f"→ {name}; of chart {migration.span}"
+        text += f", {moved} {'key' if moved == 1 else 'keys'} moved" if moved else ""
+        rows.append(Row(Outcome.TAKEN, _SUBJECT, text, values.locate(), "", estate.name))
+        rows += (
+            _step(step, values, estate.name)
+            for step in migration.steps
+            if step.outcome is not Change.MOVED
+        )
+    return texts, rows
 
 
 def _step(step: Step, values: EngineValues, environment: str) -> Row:

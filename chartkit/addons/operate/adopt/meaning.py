@@ -173,14 +173,6 @@ def _integer(value: _Frozen) -> Json:
     return int(digits[0]) if len(digits) == 1 and len(digits[0]) <= _DIGITS else None
 
 
-def _text(value: _Frozen) -> Json:
-    return value if isinstance(value, str) else None
-
-
-def _flag(value: _Frozen) -> Json:
-    return value if isinstance(value, bool) else None
-
-
 def _included(value: _Frozen) -> Json:
     """Return the nearest number that `>N` or `<N` lets pass."""
     match, number = _BOUND.fullmatch(str(value)), _integer(value)
@@ -190,8 +182,8 @@ def _included(value: _Frozen) -> Json:
 _READERS: Final[Mapping[str, tuple[Callable[[_Frozen], Json], ...]]] = {
     "array": (_items, _hosts),
     "integer": (_integer, _included),
-    "string": (_text,),
-    "boolean": (_flag,),
+    "string": (lambda value: value if isinstance(value, str) else None,),
+    "boolean": (lambda value: value if isinstance(value, bool) else None,),
 }
 
 

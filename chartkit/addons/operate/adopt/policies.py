@@ -193,7 +193,11 @@ def take_policies(estates: Sequence[Estate], find_substitute: SubstituteFinder) 
             if not is_binding(piece.resource):
                 bound = tuple(binding for binding in bindings if _binds(binding, piece))
                 _take(piece, bound, estate, seen, inventory)
-        inventory.rows += _unbound(bindings, estate)
+        for binding in bindings:
+            if not any(_binds(binding, piece) for piece in estate.policies):
+                message = "binds a policy that was not found"
+                hint = "name the file of its policy as well"
+                inventory.rows.append(binding.row(Outcome.LEFT, message, hint, estate.name))
     for policy in inventory.policies.values():
         inventory.rows += _settle(policy, find_substitute)
     # Take out the policies that a library cannot have, with a row for each
@@ -312,14 +316,6 @@ def _binds(binding: Piece, policy: Piece) -> bool:
     named = mapping_at(binding.resource.body, "spec").get("policyName")
     kind = f"{policy.resource.kind}Binding"
     return bool(binding.resource.kind == kind and named == policy.resource.name)
-
-
-def _unbound(bindings: Sequence[Piece], estate: Estate) -> Iterator[Row]:
-    for piece in bindings:
-        if not any(_binds(piece, policy) for policy in estate.policies):
-            hint = "name the file of its policy as well"
-            message = "binds a policy that was not found"
-            yield piece.row(Outcome.LEFT, message, hint, estate.name)
 
 
 def _unusable(library: UpstreamLibrary, name: str, parent: Path) -> tuple[str, str] | None:

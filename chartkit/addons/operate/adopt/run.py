@@ -36,7 +36,7 @@ from chartkit.addons.operate.adopt.model import (
     Row,
     text_of,
 )
-from chartkit.addons.operate.adopt.policies import PolicyInventory, take_policies
+from chartkit.addons.operate.adopt.policies import take_policies
 from chartkit.addons.operate.adopt.project_files import AdoptedEnvironment, AdoptedProject
 from chartkit.addons.operate.adopt.trial import try_out
 from chartkit.addons.operate.install.releases import manifest_objects, stored
@@ -159,18 +159,12 @@ def _unknown_values(
         yield Row(Outcome.LEFT, subject, message, deployment.location, hint, estate.name)
 
 
-@dataclass(frozen=True, slots=True)
-class ExceptionFiles:
-    """The exceptions of an environment; texts: by path in the project; taken: all taken ones."""
-
-    texts: dict[str, str]
-    rows: tuple[Row, ...]
-    taken: tuple[Piece, ...]
-
-
-def take_exceptions(estate: Estate, policies: Sequence[Resource]) -> ExceptionFiles:
-    """Return the exceptions of an environment, with a row for each that Kyverno refuses, and for
-    each that names a policy or a rule that is not there."""
+def take_exceptions(
+    estate: Estate, policies: Sequence[Resource]
+) -> tuple[dict[str, str], list[Row]]:
+    """Return the exceptions of an environment by path in the project, with a row for each that
+    Kyverno refuses, and for each that names a policy or a rule that is not there; the estate keeps
+    those that are taken."""
     texts: dict[str, str] = {}
     rows: list[Row] = []
     taken: list[Piece] = []
@@ -183,18 +177,14 @@ def take_exceptions(estate: Estate, policies: Sequence[Resource]) -> ExceptionFi
             hint = error.hint or "correct it"
             rows.append(piece.row(Outcome.LEFT, message, hint, estate.name))
             continue
-        # The path of an exception, which differs for each namespace, name and generation; None for
-        # a name that Kubernetes would not take.
+        # The path of an exception differs for each namespace, name and generation.
         group = group_of(resource).partition(".")[0]
         parts = (resource.namespace or "default", resource.name, group)
         if not all(map(is_policy_name, parts)):
-            name: str | None = None
-        else:
-            name = f"{_EXCEPTIONS}/{estate.file_name}/{'.'.join(parts)}.yaml"
-        if name is None:
             message, hint = "no file can have its name", "name it as Kubernetes names objects"
             rows.append(piece.row(Outcome.LEFT, message, hint, estate.name))
             continue
+        name = f"{_EXCEPTIONS}/{estate.file_name}/{'.'.join(parts)}.yaml"
         if name in texts:
             message = "another exception has this name"
             rows.append(piece.row(Outcome.LEFT, message, "", estate.name))
@@ -228,7 +218,8 @@ def take_exceptions(estate: Estate, policies: Sequence[Resource]) -> ExceptionFi
             message = f"names what is not there: {', '.join(unknown)}"
             hint = "take it out, or correct it"
             rows.append(piece.row(Outcome.NOTE, message, hint, estate.name))
-    return ExceptionFiles(texts, tuple(rows), tuple(taken))
+    estate.exceptions = taken
+    return texts, rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -351,23 +342,26 @@ def _project(
     project = AdoptedProject([], policies, exclude=options.exclude)
     for estate in estates:
         versions, of_engine = find_versions(estate, options)
-        engine = migrate_values(estate, versions)
-        in_use = list(_policies(inventory, estate.name))
-        exceptions = take_exceptions(estate, in_use)
-        estate.exceptions = list(exceptions.taken)
-        project.texts |= engine.texts | exceptions.texts
+        engine, of_values = migrate_values(estate, versions)
+        in_use: list[Resource] = []
+        for policy in policies:
+            if estate.name in policy.variants:
+                in_use.append(policy.variants[estate.name].resource)
+                in_use += (binding.resource for binding in policy.bindings)
+        exceptions, of_exceptions = take_exceptions(estate, in_use)
+        project.texts |= engine | exceptions
         chart, of_chart = chart_settings(estate, {resource.name for resource in in_use})
         project.environments.append(
             AdoptedEnvironment(
                 estate.name,
                 versions,
-                tuple(engine.texts),
-                f"{_EXCEPTIONS}/{estate.file_name}" if exceptions.texts else "",
+                tuple(engine),
+                f"{_EXCEPTIONS}/{estate.file_name}" if exceptions else "",
                 workloads=tuple(estate.workloads),
                 chart=chart,
             )
         )
-        rows += [*of_engine, *engine.rows, *of_chart, *exceptions.rows]
+        rows += [*of_engine, *of_values, *of_chart, *of_exceptions]
     moved = project.share()
     return project, [_with_paths(row, moved) for row in rows]
 
@@ -376,14 +370,6 @@ def _with_paths(row: Row, moved: Mapping[str, str]) -> Row:
     """Return a row with the paths of files where they are now."""
     named = next((name for name in moved if name in row.message), "")
     return replace(row, message=row.message.replace(named, moved[named])) if named else row
-
-
-def _policies(inventory: PolicyInventory, environment: str) -> Iterator[Resource]:
-    """Yield the policies that an environment has, and their bindings."""
-    for policy in inventory.policies.values():
-        if environment in policy.variants:
-            yield policy.variants[environment].resource
-            yield from (binding.resource for binding in policy.bindings)
 
 
 def report(adoption: Adoption) -> CommandReport:

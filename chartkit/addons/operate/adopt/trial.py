@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import date
 from os.path import relpath
 from pathlib import Path
@@ -50,24 +50,6 @@ _WORDS: Final = {
 }
 
 
-@dataclass(slots=True)
-class _Known:
-    """The violations of a cluster, and the objects that controllers made."""
-
-    matcher: BaselineMatcher = field(
-        default_factory=lambda: BaselineMatcher(Baseline(Path()), date.max, updates=True)
-    )
-    made: set[str] = field(default_factory=set)
-
-    def add(self, resource: Resource, results: Sequence[RuleResult]) -> None:
-        """Add the violations of an object."""
-        if is_made(resource):
-            self.made.add(object_name(resource))
-        for result in results:
-            if result.status in VIOLATIONS:
-                self.matcher.match(list(violations_of(resource, result)))
-
-
 def is_made(resource: Resource) -> bool:
     """Report whether a controller made an object."""
     owners = mappings_at(resource.body, "metadata", "ownerReferences")
@@ -84,12 +66,21 @@ def baseline_of(
     it; installed: the policies, bindings and exceptions of its charts; rendered: the violations
     that a render finds; track: shows how many kinds of a cluster are read."""
     counts: dict[Violation, int] = {violation.violation: violation.count for violation in rendered}
-    accepted = _Known(made={object_name(resource) for resource in filter(is_made, estate.objects)})
+    made = {object_name(resource) for resource in filter(is_made, estate.objects)}
+    matcher = BaselineMatcher(Baseline(Path()), date.max, updates=True)
+
+    def sink(resource: Resource, results: Sequence[RuleResult]) -> None:
+        if is_made(resource):
+            made.add(object_name(resource))
+        for result in results:
+            if result.status in VIOLATIONS:
+                matcher.match(list(violations_of(resource, result)))
+
     if (survey := estate.survey) is not None:
         compiled = compiled_set(installed)
         judged = survey.objects(compiled.policies, track=track)
-        run_scan(compiled.policies, judged, accepted.add, survey.context(compiled))
-        for violation in accepted.matcher.updated(lambda _: True):
+        run_scan(compiled.policies, judged, sink, survey.context(compiled))
+        for violation in matcher.updated(lambda _: True):
             counts[violation.violation] = max(violation.count, counts.get(violation.violation, 0))
     if not counts:
         return "", []
@@ -98,8 +89,8 @@ def baseline_of(
     of = f" of {counted(len(objects), 'object')}" if len(counts) > 1 else ""
     message = f"{total}{of} added to the baseline"
     hint = ""
-    if made := objects & accepted.made:
-        message += f"; {len(made)} of the objects are made by controllers"
+    if made_objects := objects & made:
+        message += f"; {len(made_objects)} of the objects are made by controllers"
         hint = "their names change: fix what makes them first"
     row = Row(Outcome.TAKEN, "baseline", message, None, hint, estate.name)
     entries = [KnownViolation(count, counts[count]) for count in sorted(counts)]

@@ -482,9 +482,9 @@ def test_exceptions_whose_names_no_file_can_have(name: str) -> None:
     bodies = [parse_yaml(EXCEPTION) for _ in range(2)]
     bodies[0]["metadata"]["name"] = bodies[1]["metadata"]["namespace"] = name
     estate = Estate("prd", exceptions=[Piece(Resource(body)) for body in bodies])
-    found = take_exceptions(estate, [])
-    assert found.texts == {}
-    refused, unnamed = [row.message for row in found.rows]
+    texts, rows = take_exceptions(estate, [])
+    assert texts == {}
+    refused, unnamed = [row.message for row in rows]
     assert refused.startswith("Kyverno refuses it: metadata.name: Invalid value: ")
     assert unnamed == "no file can have its name"
 

@@ -312,7 +312,7 @@ def read_workloads(keys: Keys, root: Path) -> tuple[Workload, ...]:
         body: Body = {"path": given} if isinstance(given, str) else given
         workloads.append(
             Workload(
-                path=_below_root(root, body["path"]),
+                path=below_root(root, body["path"]),
                 location=keys.locate("workloads", index),
                 values=tuple(root / values for values in body.get("values", ())),
                 namespace=body.get("namespace", "default"),
@@ -322,7 +322,7 @@ def read_workloads(keys: Keys, root: Path) -> tuple[Workload, ...]:
     return tuple(workloads)
 
 
-def _below_root(root: Path, name: str) -> Path:
+def below_root(root: Path, name: str) -> Path:
     """Return a path of a project, without `..` where no link is on the way."""
     path = root / name
     short = Path(os.path.normpath(path))

@@ -21,6 +21,7 @@ from chartkit.model import Location, Resource, RuleResult, Track, mappings_at, u
 from chartkit.network.cluster.source import SourceError
 from chartkit.output.atomic_folder import write_below
 from chartkit.project.project import read_project
+from chartkit.project.settings import below_root
 from chartkit.render.checks.engine import compiled_set
 from chartkit.render.compare.fields import What
 from chartkit.render.compare.report import RatedChange, comparison
@@ -176,8 +177,9 @@ def _known(file: Path | None, estate: Estate, folder: Path) -> Iterator[KnownVio
     for violation in read_baseline(file).entries if file is not None and file.exists() else ():
         name = violation.violation.object
         for path in estate.workloads:
+            there, later = str(Path(path).absolute()), relpath(path, folder)
             name = name.replace(
-                f" in {Path(path).absolute()}", f" in {folder / relpath(path, folder)}"
+                f" in {below_root(folder, there)}", f" in {below_root(folder, later)}"
             )
         yield replace(violation, violation=replace(violation.violation, object=name))
 

@@ -110,8 +110,8 @@ def _member(value: Term) -> Callable[[Place], Expr]:
             return lambda place: disjunction(cel.contains(list_.value, _text(place)), other)
         case Value(list_) if list_.is_list or not list_.is_known:
             # What an answer or a text holds is taken for a list.
-            values = list_.taken_for(ANY_LIST).value
-            return lambda place: cel.contains(values, place.value)
+            taken = list_.taken_for(ANY_LIST).value
+            return lambda place: cel.contains(taken, place.value)
         case Value(single) if single.type == TEXT:
             return lambda place: in_text(single, _text(place))
     raise NotConvertible("the values of a condition have a type that is not known")

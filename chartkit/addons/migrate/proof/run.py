@@ -303,7 +303,7 @@ class _Prover:
             leaves.append(Leaf(_NAMESPACE, (self._namespace, DEFAULT_NAMESPACE), "namespace", 1))
         in_cel = (policy for policy in self._policies if isinstance(policy, CelPolicy))
         expressed = [leaf for policy in in_cel for leaf in cel_leaves(policy)]
-        paths = {leaf.path for leaf in expressed}
+        paths = dict.fromkeys(leaf.path for leaf in expressed)
         # Values that are known to meet a rule come before the others.
         for policy in self._policies:
             leaves += legacy_leaves(policy, paths) if isinstance(policy, Policy) else ()

@@ -212,7 +212,7 @@ class _Leaves:
     def _elements(self, pattern: Json) -> Iterator[Path]:
         """Yield the places of what a loop goes through: before the paths of the new form that end
         as the pattern's do."""
-        ends = {tuple(map(_plain, path)) for path, _ in leaves(pattern)} - {()}
+        ends = dict.fromkeys(tuple(map(_plain, path)) for path, _ in leaves(pattern) if path)
         starts = (
             path[: -len(end)] for path in self._known for end in ends if path[-len(end) :] == end
         )

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
-from typing import Final
+from collections.abc import Callable, Hashable, Sequence
+from operator import itemgetter
+from typing import Any, Final
 
 from chartkit.model import Body, Json
 
 _MOST: Final = 400_000
 """The most objects and lists whose contents are known, most of them small."""
+_Order = Callable[[Sequence[Hashable]], tuple[Any, ...]]
+"""Puts values in the order of their sorted keys."""
 
 
 class Contents:
@@ -27,6 +30,8 @@ class Contents:
         self._changed: dict[int, dict[Hashable, Body]] = {}
         self._known: dict[Hashable, object] = {}
         self._found: dict[int, object] = {}
+        self._keys: dict[tuple[str, ...], tuple[object, _Order | None]] = {}
+        self._sets: dict[frozenset[str], object] = {}
         self._kept: list[Json] = []
 
     def of(self, value: Json) -> Hashable:
@@ -45,7 +50,7 @@ class Contents:
         return self._changed.setdefault(id(value), {}) if is_known else {}
 
     def _new(self, value: Body | list[Json]) -> object:
-        contents, new, of, is_object = self._found, self._new, self.of, isinstance(value, dict)
+        contents, new, of = self._found, self._new, self.of
         listed = [
             member
             if (kind := type(member)) is str
@@ -54,19 +59,31 @@ class Contents:
             else of(member)
             for member in (value.values() if isinstance(value, dict) else value)
         ]
-        written: Hashable = (*value, *listed) if is_object else (list, *listed)
+        if isinstance(value, dict):
+            names = tuple(value)
+            keys, in_order = self._keys.get(names) or self._new_keys(names)
+            written = (keys, *(in_order(listed) if in_order else listed))
+        else:
+            written = (list, *listed)
         content = self._known.get(written)
         if content is None:
-            # Objects whose keys are in another order are the same.
-            key = frozenset(zip(value, listed, strict=True)) if is_object else written
-            content = self._known[written] = self._known.setdefault(key, object())
+            content = self._known[written] = object()
         if len(self._kept) >= _MOST:
             # All that is known of contents goes with them: equal values get new ones.
-            for store in (self._kept, self._found, self._known, self.refusals, self.stored):
+            for store in (self._kept, self._found, self._keys, self._sets, self._known):
                 store.clear()
-            for answers in (self.specs, self.reasons, self._changed):
+            for answers in (self.refusals, self.stored, self.specs, self.reasons, self._changed):
                 answers.clear()
         # No other value has the identity of one that is kept.
         self._kept.append(value)
         self._found[id(value)] = content
         return content
+
+    def _new_keys(self, names: tuple[str, ...]) -> tuple[object, _Order | None]:
+        """Return what is the same for the same keys in any order, and what puts values in the one
+        order for these; None where they are in it."""
+        order = sorted(range(len(names)), key=lambda at: repr(names[at]))
+        keys = self._sets.setdefault(frozenset(names), object())
+        in_order = None if order == [*range(len(names))] else itemgetter(*order)
+        self._keys[names] = keys, in_order
+        return keys, in_order

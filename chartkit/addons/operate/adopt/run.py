@@ -173,8 +173,7 @@ def take_exceptions(
         try:
             read_exceptions([resource])
         except CompileError as error:
-            message = f"Kyverno refuses it: {error.message}"
-            hint = error.hint or "correct it"
+            message, hint = f"Kyverno refuses it: {error.message}", error.hint or "correct it"
             rows.append(piece.row(Outcome.LEFT, message, hint, estate.name))
             continue
         # The path of an exception differs for each namespace, name and generation.

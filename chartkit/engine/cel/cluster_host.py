@@ -119,7 +119,9 @@ class ClusterHost(Host):
     ) -> Json:
         recorded = self._world.mocks.recorded(method, url)
         if recorded is not None:
-            return _recorded(recorded.status, recorded.body)
+            # A recorded answer is as a cluster has it and, for policies written for Kyverno's test
+            # command, as that command has it: with the whole as `body`.
+            return {"body": recorded.body, **_answer(recorded.status, recorded.body)}
         if not self._may_call:
             raise CelError(_NAMESPACED)
         data = posted(body) if method == "POST" else None
@@ -187,13 +189,6 @@ def _decoded(body: bytes) -> Json:
         return parse_first(body.decode("utf-8", "replace"))
     except JsonError:
         return None
-
-
-def _recorded(status: int, body: Json) -> Json:
-    """Return a recorded answer in place of a service's, as a cluster has it and, for policies
-    written for Kyverno's test command, as that command has it: with the whole as `body`."""
-    answer: Body = _answer(status, body)
-    return {"body": body, **answer}
 
 
 def _answer(status: int, body: Json) -> Body:

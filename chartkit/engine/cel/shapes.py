@@ -135,8 +135,8 @@ class KindIssues:
             Diagnostic(
                 RULE_ID,
                 Severity.WARNING,
-                f"{_text(self.kind)}: {issue.message}",
-                hint=_hint(issue),
+                f"{self.kind.group}/{self.kind.version}, Kind={self.kind.kind}: {issue.message}",
+                hint=issue.suggestion and f"did you mean '{issue.suggestion}'?",
             )
             for issue in self.issues
         ]
@@ -169,17 +169,6 @@ def _typed(environment: Environment, kind: GroupVersionKind) -> Environment | No
         return None
     variables = {name: Variable(shape.type) for name in _OBJECTS if name in environment.variables}
     return environment.extend(variables, structs=shape.structs)
-
-
-def _hint(issue: UndefinedField) -> str | None:
-    if issue.suggestion is None:
-        return None
-    return f"did you mean '{issue.suggestion}'?"
-
-
-def _text(kind: GroupVersionKind) -> str:
-    """The kind as Go prints it."""
-    return f"{kind.group}/{kind.version}, Kind={kind.kind}"
 
 
 _LIKE: Final = 0.8

@@ -199,10 +199,13 @@ def _member_text(value: Value) -> str:
     return f"b{text}" if isinstance(value, bytes) else text
 
 
-def _decimal(value: Value, _: Clause) -> str:
-    if value.__class__ not in (int, Uint):
-        raise _refused("d", value)
-    return str(int(value))
+def _whole(kind: str, *classes: type) -> Callable[[Value, Clause], str]:
+    def written(value: Value, _: Clause) -> str:
+        if value.__class__ not in (int, Uint, *classes):
+            raise _refused(kind, value)
+        return f"{value:{kind}}"
+
+    return written
 
 
 def _double(value: Value, kind: str) -> float:
@@ -243,18 +246,6 @@ def _scientific(value: Value, clause: Clause) -> str:
     return f"{mantissa}×10{power}".rjust(width)
 
 
-def _binary(value: Value, _: Clause) -> str:
-    if value.__class__ not in (int, Uint, bool):
-        raise _refused("b", value)
-    return f"{value:b}"
-
-
-def _octal(value: Value, _: Clause) -> str:
-    if value.__class__ not in (int, Uint):
-        raise _refused("o", value)
-    return f"{value:o}"
-
-
 def _hexadecimal(value: Value, clause: Clause) -> str:
     if isinstance(value, str):
         value = value.encode("utf-8", "replace")
@@ -284,11 +275,11 @@ _OWN_TEXTS: Final = frozenset({float, str, bytes, Timestamp, Duration})
 
 _FORMATS: Final[dict[str, Callable[[Value, Clause], str]]] = {
     "s": _string,
-    "d": _decimal,
+    "d": _whole("d"),
     "f": _fixed,
     "e": _scientific,
-    "b": _binary,
-    "o": _octal,
+    "b": _whole("b", bool),
+    "o": _whole("o"),
     "x": _hexadecimal,
     "X": _hexadecimal,
 }

@@ -31,7 +31,8 @@ API_VERSION: Final = "cli.kyverno.io/v1alpha1"
 OPERATIONS: Final = ("CREATE", "UPDATE", "DELETE")
 _FIELDS, _RESULT_FIELDS, _SPEC_FIELDS = read_file(Path(__file__).with_name("fields.yaml"))[0].body
 """The fields of a test file, of a row of its results, and of an object that a row names."""
-_TYPES: Final = {"a text": str, "a list": list, "a mapping": dict, "a flag": bool}
+_TEXTS: Final = "a list of texts"
+_TYPES: Final = {"a text": str, "a list": list, _TEXTS: list, "a mapping": dict, "a flag": bool}
 
 
 class _Section:
@@ -266,16 +267,13 @@ def _checked(
         if name is None:
             hint = suggestion(str(key), fields) or f"known are {', '.join(fields)}"
             raise InputError(f"unknown field '{key}'", document.locate(*at), hint)
-        if value is not None and not _fits(value, fields[name]):
-            raise InputError(f"'{key}' must be {fields[name]}", document.locate(*at))
+        wanted = fields[name]
+        texts = value if wanted == _TEXTS and isinstance(value, list) else ()
+        is_fit = isinstance(value, _TYPES[wanted]) and all(isinstance(text, str) for text in texts)
+        if value is not None and not is_fit:
+            raise InputError(f"'{key}' must be {wanted}", document.locate(*at))
         checked[name] = value
     return checked
-
-
-def _fits(value: Any, what: str) -> bool:
-    if what == "a list of texts":
-        return isinstance(value, list) and all(isinstance(item, str) for item in value)
-    return isinstance(value, _TYPES[what])
 
 
 def _unique(body: Body, key: str) -> tuple[str, ...]:

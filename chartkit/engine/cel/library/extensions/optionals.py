@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Final
 
 from chartkit.engine.cel.ast import Expr, Ident
@@ -142,35 +143,25 @@ _UNWRAP: Final = overloads(
 )
 
 
-def _bound_value(
-    make: Builder, target: Expr, args: tuple[Expr, ...], function: str
-) -> tuple[Expr, Expr]:
-    """Report whether the optional has a value; the expression with the variable as it."""
+def _mapped(
+    function: str, name: str, make: Builder, target: Expr | None, args: tuple[Expr, ...]
+) -> Expr | None:
+    """The result with the optional's value as the variable, or none; function: wraps it."""
+    if target is None:
+        return None
     variable, result = args
     if not isinstance(variable, Ident):
-        raise make.fail(variable, f"{function}() variable name must be a simple identifier")
+        raise make.fail(variable, f"{name}() variable name must be a simple identifier")
     value = make.member_call(make.copy(target), "value")
-    return make.member_call(target, "hasValue"), bound(make, variable.name, value, result)
-
-
-def _opt_map(make: Builder, target: Expr | None, args: tuple[Expr, ...]) -> Expr | None:
-    if target is None:
-        return None
-    present, result = _bound_value(make, target, args, "optMap")
-    some, none = make.call("optional.of", result), make.call("optional.none")
-    return make.call("_?_:_", present, some, none)
-
-
-def _opt_flat_map(make: Builder, target: Expr | None, args: tuple[Expr, ...]) -> Expr | None:
-    if target is None:
-        return None
-    present, result = _bound_value(make, target, args, "optFlatMap")
-    return make.call("_?_:_", present, result, make.call("optional.none"))
+    present = make.member_call(target, "hasValue")
+    some = bound(make, variable.name, value, result)
+    some = make.call(function, some) if function else some
+    return make.call("_?_:_", present, some, make.call("optional.none"))
 
 
 MACROS: tuple[Macro, ...] = (
-    macro("optional.optMap(x, result)", _opt_map),
-    macro("optional.optFlatMap(x, result)", _opt_flat_map),
+    macro("optional.optMap(x, result)", partial(_mapped, "optional.of", "optMap")),
+    macro("optional.optFlatMap(x, result)", partial(_mapped, "", "optFlatMap")),
 )
 
 LIBRARY: Final = Library(

@@ -30,8 +30,7 @@ class Contents:
         self._changed: dict[int, dict[Hashable, Body]] = {}
         self._known: dict[Hashable, object] = {}
         self._found: dict[int, object] = {}
-        self._keys: dict[tuple[str, ...], tuple[object, _Order | None]] = {}
-        self._sets: dict[frozenset[str], object] = {}
+        self._keys: dict[tuple[str, ...], tuple[frozenset[str], _Order]] = {}
         self._kept: list[Json] = []
 
     def of(self, value: Json) -> Hashable:
@@ -62,7 +61,7 @@ class Contents:
         if isinstance(value, dict):
             names = tuple(value)
             keys, in_order = self._keys.get(names) or self._new_keys(names)
-            written = (keys, *(in_order(listed) if in_order else listed))
+            written = (keys, *in_order(listed))
         else:
             written = (list, *listed)
         content = self._known.get(written)
@@ -70,7 +69,7 @@ class Contents:
             content = self._known[written] = object()
         if len(self._kept) >= _MOST:
             # All that is known of contents goes with them: equal values get new ones.
-            for store in (self._kept, self._found, self._keys, self._sets, self._known):
+            for store in (self._kept, self._found, self._keys, self._known):
                 store.clear()
             for answers in (self.refusals, self.stored, self.specs, self.reasons, self._changed):
                 answers.clear()
@@ -79,11 +78,9 @@ class Contents:
         self._found[id(value)] = content
         return content
 
-    def _new_keys(self, names: tuple[str, ...]) -> tuple[object, _Order | None]:
-        """Return what is the same for the same keys in any order, and what puts values in the one
-        order for these; None where they are in it."""
+    def _new_keys(self, names: tuple[str, ...]) -> tuple[frozenset[str], _Order]:
+        """Return what is the same for some keys in any order, and what sorts values by them."""
         order = sorted(range(len(names)), key=lambda at: repr(names[at]))
-        keys = self._sets.setdefault(frozenset(names), object())
-        in_order = None if order == [*range(len(names))] else itemgetter(*order)
-        self._keys[names] = keys, in_order
-        return keys, in_order
+        in_order = itemgetter(*order) if len(order) > 1 else tuple
+        self._keys[names] = made = frozenset(names), in_order
+        return made

@@ -18,15 +18,8 @@ from chartkit.network.downloads.lockfile import Lock, Origin, SourceKind
 from chartkit.output import atomic_folder
 from chartkit.output.atomic_folder import path_below, write_below
 from chartkit.output.write import GeneratedChart, Tree, lay_out, publish
+from tests.data import from_table
 
-_NAMES = (
-    "../outside",
-    "a/../../outside",
-    "a/../b",
-    "..",
-    "/tmp/outside-of-chartkit",
-    "//outside",
-)
 _ORIGIN = Origin(SourceKind.FOLDER, "own", "", "0" * 64)
 Writer = Callable[[Path, Mapping[str, str]], object]
 
@@ -58,7 +51,7 @@ _WRITERS: dict[str, Writer] = {
 
 
 @pytest.mark.parametrize("writer", _WRITERS)
-@pytest.mark.parametrize("name", _NAMES)
+@from_table("name")
 def test_a_name_that_leads_out_of_its_folder(tmp_path: Path, name: str, writer: str) -> None:
     folder = tmp_path / "deep" / "folder"
     folder.mkdir(parents=True)

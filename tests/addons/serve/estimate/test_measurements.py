@@ -3,19 +3,10 @@
 import pytest
 
 from chartkit.addons.serve.estimate.measurements import MEBIBYTE, MEGABYTE, measurements
-
-PUBLISHED = [
-    (1284, 373, 99),
-    (2524, 381, 102),
-    (3572, 390, 110),
-    (4879, 398, 118),
-    (6099, 418, 124),
-    (7319, 431, 136),
-    (10254, 483, 152),
-]
+from tests.data import from_table
 
 
-@pytest.mark.parametrize(("reports", "megabytes", "mebibytes"), PUBLISHED)
+@from_table("reports", "megabytes", "mebibytes")
 def test_what_was_measured_is_as_it_was_measured(
     reports: int, megabytes: int, mebibytes: int
 ) -> None:

@@ -102,18 +102,8 @@ def test_of_one_namespace(policy_type: str, kind: str) -> None:
     assert (found.kind, found.namespace) == (kind, "here")
 
 
-EXCLUDED = [
-    ({"namespaces": ["kube-*"]}, ["a", "c"]),
-    ({"names": ["a*"]}, ["b", "c"]),
-    ({"kinds": ["Pod"], "namespaces": ["kube-system"]}, ["a", "c"]),
-    ({"kinds": ["v1/Pod"]}, []),
-    ({"kinds": ["apps/v1/Pod", "Secret"]}, ["a", "b", "c"]),
-    ({"selector": {"matchLabels": {"keep": "1"}}}, ["a", "b"]),
-]
-
-
 @pytest.mark.parametrize("policy_type", FORMS[:2])
-@pytest.mark.parametrize(("resources", "expected"), EXCLUDED)
+@from_table("resources", "expected")
 def test_exclusions_keep_objects(policy_type: str, resources: Body, expected: list[str]) -> None:
     found = policy(policy_type, exclude={"any": [{"resources": resources}]})
     kept = {"temporary": "true", "keep": "1"}

@@ -31,17 +31,7 @@ def test_parts_of_an_expression(source: str, expected: str) -> None:
     assert list(lines(explained(source))) == expected.splitlines()
 
 
-OFFSETS = (
-    ("1 + object.spec.replicas", "object.spec.replicas"),
-    ("1 == size(object.spec.containers)", "size(object.spec.containers)"),
-    ("true != has(object.spec.x)", "has(object.spec.x)"),
-    ("0 == cel.bind(n, object.spec.replicas, n)", "cel.bind(n, object.spec.replicas, n)"),
-    ("false == !has(object.spec.x)", "!has(object.spec.x)"),
-    ("[true] == object.spec.containers.map(c, has(c.image))", "object.spec.containers"),
-)
-
-
-@pytest.mark.parametrize(("source", "text"), OFFSETS)
+@from_table("source", "text")
 def test_offsets_are_of_the_first_character(source: str, text: str) -> None:
     parts = [explained(source)]
     for part in parts:

@@ -191,27 +191,7 @@ def test_hosts_are_unknown_unless_resolved() -> None:
         assert searched("is_external_url('https://example.org')") is True
 
 
-ADVICE = {
-    "sum(`1`, `2`)": "add(a, b) adds two numbers; sum() takes one list",
-    "add(`1`)": "it is add(any, any) any",
-    "add(`1`, 10)": "write numbers in backticks: `10`",
-    "add('1', `2`)": "write `1`",
-    "add(label, `2`)": "the operands must be of one type",
-    "add(missing, `2`)": "an operand has no value",
-    "to_upper(missing)": "an argument has no value",
-    "to_upper(`1`)": "to_string() makes a text",
-    "label == ``x``": "write one pair of backticks",
-    "label == `x`": "JSON is in backticks",
-    "label = 'x'": "a comparison has two signs",
-    "label == 'x' and label": "write && for and",
-    "{{ label }}": "leave the braces out",
-    "to_uper(label)": "did you mean 'to_upper'?",
-    "request.object": "put the object below request.object",
-    "labl": "no variable is called labl",
-}
-
-
-@pytest.mark.parametrize(("text", "wanted"), ADVICE.items())
+@from_table("text", "wanted")
 def test_an_error_has_advice(text: str, wanted: str) -> None:
     with pytest.raises(JMESPathError) as error:
         compile_expression(text).search({"label": "5"})

@@ -68,7 +68,6 @@ class LeftPolicy:
 
     line: int
     reason: str
-    region: Region | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,14 +108,14 @@ def new_forms(text: str, named: NamedTemplates) -> list[NewForm | LeftPolicy]:
     forms: list[NewForm | LeftPolicy] = []
     for region in placed:
         if region.kind == EXCEPTION:
-            forms.append(LeftPolicy(region.line, _NO_EXCEPTION, region))
+            forms.append(LeftPolicy(region.line, _NO_EXCEPTION))
             continue
         try:
             api = served(text, region, named.nodes)
             form = _new_form(text[region.start : region.end], region, named)
             forms.append(replace(form, served=api))
         except NotPlacedError as error:
-            forms.append(LeftPolicy(error.line or region.line, error.message, region))
+            forms.append(LeftPolicy(error.line or region.line, error.message))
     return forms
 
 

@@ -86,7 +86,9 @@ def cases(
         if _renders(chart, merge(whole, merge(filled, part)), target):
             filled = merge(filled, part)
     yield ValuesCase(f"{_EVERYTHING}, and no list empty", filled, False)
-    for path, text in _compared_texts(chart):
+    files = sorted((chart / "templates").rglob("*.yaml"))
+    compared = (match for file in files for match in _COMPARED.findall(file.read_text("utf-8")))
+    for path, text in list(dict.fromkeys(compared))[:_RANDOM]:
         yield ValuesCase(f"{path}: {text}", merge(enabled, _nested(path.split("."), text)), False)
     chance = random.Random(_SEED)
     for number in range(_RANDOM):
@@ -124,13 +126,6 @@ def _filled(value: Body) -> Iterator[Body]:
             yield {key: list(_WORDS[:2])}
         elif isinstance(item, dict):
             yield from ({key: inner} for inner in _filled(item))
-
-
-def _compared_texts(chart: Path) -> list[tuple[str, str]]:
-    """Return values, by their path, and texts that templates compare them with."""
-    files = sorted((chart / "templates").rglob("*.yaml"))
-    compared = (match for file in files for match in _COMPARED.findall(file.read_text("utf-8")))
-    return list(dict.fromkeys(compared))[:_RANDOM]
 
 
 def _nested(path: Sequence[str], value: Json) -> Json:

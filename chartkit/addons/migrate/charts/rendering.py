@@ -103,14 +103,12 @@ class _Run:
                     self._line = line
                     self._parts.append(self._output(resolved(value, scope), scope))
                 case Assignment(name, value, is_new):
-                    self._assign(name, resolved(value, scope), is_new, scope)
+                    known = (block for block in reversed(scope.variables) if name in block)
+                    block = scope.variables[-1] if is_new else next(known, scope.variables[-1])
+                    block[name] = resolved(value, scope)
                 case Block():
                     self._line = node.line
                     self._block(node, scope)
-
-    def _assign(self, name: str, value: Term, is_new: bool, scope: Scope) -> None:
-        known = next((block for block in reversed(scope.variables) if name in block), None)
-        (scope.variables[-1] if is_new or known is None else known)[name] = value
 
     def _block(self, block: Block, scope: Scope) -> None:
         value = resolved(block.value, scope)

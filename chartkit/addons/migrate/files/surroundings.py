@@ -70,7 +70,12 @@ def mentions(
     patches: the policies of the inventory that are patches; carried: those patches that follow;
     charts: the templates with both forms.
     """
-    rows = list(_patched(patches, carried))
+    rows = list[Mention]()
+    for patch in (one.resource for one in patches):
+        file = Path(patch.location.file)
+        if not carried.follows(file):
+            text = _with_reason(PATCH.format(name=resource_id(patch)), carried.reason(file))
+            rows.append(Mention(patch.location, text))
     own = {
         name
         for folder in inventory.charts
@@ -91,14 +96,6 @@ def mentions(
     rows += (Mention(place, _CHECK) for place in charts.checks)
     rows += _exceptions(migrated)
     return rows
-
-
-def _patched(patches: Iterable[LegacyObject], carried: Carried) -> Iterator[Mention]:
-    for legacy_object in patches:
-        file = Path(legacy_object.resource.location.file)
-        if not carried.follows(file):
-            text = PATCH.format(name=resource_id(legacy_object.resource))
-            yield Mention(legacy_object.resource.location, _with_reason(text, carried.reason(file)))
 
 
 def _with_reason(text: str, reason: str) -> str:

@@ -2,7 +2,12 @@
 
 import pytest
 
-from chartkit.addons.migrate.differences import DELETIONS, EMPTY_SEARCHES, REFUSES_ALL
+from chartkit.addons.migrate.differences import (
+    DELETIONS,
+    EMPTY_SEARCHES,
+    KIND_IN_SCANS,
+    REFUSES_ALL,
+)
 from chartkit.model import Body
 from tests.addons.migrate.conversions import converted, deny, proved, same_result
 from tests.data import from_table
@@ -162,3 +167,11 @@ def test_a_loop_over_the_list_of_one_kind_or_another() -> None:
         """
     )
     assert "object.?spec.?template.?spec.?containers" in found.expressions[0]
+
+
+def test_requests_name_the_kind_of_an_object() -> None:
+    kind = "{key: '{{ request.kind.kind }}', operator: Equals, value: ConfigMap}"
+    rule = f"preconditions: {{all: [{kind}]}}\n" + deny(
+        "{{ request.object.data.a }}", "Equals", "x"
+    )
+    assert KIND_IN_SCANS in proved(rule).changes

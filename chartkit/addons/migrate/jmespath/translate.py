@@ -53,6 +53,7 @@ from chartkit.engine.jmespath.parser import parse
 
 _NULL: Final = Constant(None)
 _OBJECT: Final = ("request", "object")
+_KIND: Final = ("request", "kind")
 _QUOTED: Final = '"object"'
 _ACCOUNT: Final = frozenset(("serviceAccountName", "serviceAccountNamespace"))
 _SIGNS: Final = {"EQ": "==", "NE": "!=", "LT": "<", "LTE": "<=", "GT": ">", "GTE": ">="}
@@ -115,7 +116,7 @@ class Translator:
         return self.member(current, node.value)
 
     def _root(self, path: tuple[str, ...]) -> Term:
-        if path == REQUEST_KIND:
+        if path in (REQUEST_KIND, _KIND):
             self.names.note(KIND_IN_SCANS)
         if path in self.names.objects:
             term = self.names.objects[path]

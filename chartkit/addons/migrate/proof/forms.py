@@ -26,7 +26,7 @@ from chartkit.engine import (
 )
 from chartkit.engine.cel_policies.run import CompiledCelPolicy
 from chartkit.engine.cluster_policy.policy import Policy
-from chartkit.engine.kubernetes.kinds import is_binding
+from chartkit.engine.kubernetes.kinds import is_binding, kind_of
 from chartkit.engine.request import PHASES
 from chartkit.model import Body, Resource, RuleResult, RuleType, Status, mapping_at
 
@@ -51,8 +51,7 @@ _ERROR: Final = "validation error: "
 _WORDED: Final = ("Validation rule '", "failed to verify image", "unverified image", "image")
 _INDEXED: Final = "CEL expression validation failed at index "
 """The beginnings of messages that Kyverno words itself."""
-_NAME: Final = "request.name"
-_ASKS_NAME: Final = re.compile(r"\brequest\.name\b")
+_ASKS_NAME: Final = re.compile(r"\brequest\.(name|kind)\b")
 _QUIET: Final = {Status.SKIP: Answer(), Status.PASS: Answer(Result.PASS)}
 """The answers of forms that neither refuse nor change anything."""
 
@@ -96,8 +95,10 @@ class Form:
         case, made where it is None."""
         request = case.request() if request is None else request
         if self._asks_name and not case.is_background and request.resource.name:
-            # An API server names the object, where the command line does not.
-            values = {_NAME: request.resource.name}
+            # An API server names the object and its kind, where the command line does not.
+            parts = kind_of(request.resource)._asdict().items()
+            values = {f"request.kind.{part}": text for part, text in parts}
+            values["request.name"] = request.resource.name
             request = replace(request, variables=dict.fromkeys(self._asks_name, values))
         if request.operation is Operation.DELETE and not self._mutates_deleted:
             # The webhook of mutations, of which an error ends the evaluation, is sent none.

@@ -27,6 +27,7 @@ from chartkit.addons.migrate.differences import (
     IMAGE_NAMES,
     IMAGE_PARTS,
     JOB_ANNOTATIONS,
+    KIND_IN_SCANS,
     LISTS_AS_TEXTS,
     LISTS_IN_TEXTS,
     NO_DATA,
@@ -310,6 +311,13 @@ def _all_have(errors: Collection[str], text: str) -> bool:
 _CHANGES: Final[Mapping[str, Callable[[_Difference], bool]]] = {
     DELETIONS: lambda two: _is_deletion(two.case, two.new),
     JOB_ANNOTATIONS: lambda two: _judges_job_annotations(two.case, two.legacy, two.ask_new),
+    KIND_IN_SCANS: lambda two: (
+        two.case.is_background
+        and any(
+            'Unknown key "kind"' in error or 'Unknown key "requestKind"' in error
+            for error in two.old_errors
+        )
+    ),
     LISTS_AS_TEXTS: lambda two: any(
         text.startswith("[") for _, text in texts_below(two.case.document)
     ),

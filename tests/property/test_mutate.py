@@ -20,7 +20,6 @@ from chartkit.engine.request import Request
 from chartkit.errors import CompileError
 from chartkit.model import Body, Resource, Status
 from tests.draws import draws
-from tests.objects import api_object
 
 _TEXTS = st.sampled_from(
     ["", "a", "*", "x:1", "(a)", "delete", "replace", "1", "{{ element }}", "{{ @ }}"]
@@ -55,9 +54,12 @@ _VALUES = st.recursive(
 _ELEMENTS = st.lists(st.dictionaries(_KEYS, _VALUES, max_size=3) | _SCALARS, max_size=4)
 _SPECS = st.fixed_dictionaries({}, optional={"containers": _ELEMENTS, "a": _VALUES}) | _VALUES
 _OBJECTS = st.fixed_dictionaries(
-    api_object(
-        st.just("v1"), st.just("Pod"), st.fixed_dictionaries({"name": st.just("p")}), spec=_SPECS
-    )
+    {
+        "apiVersion": st.just("v1"),
+        "kind": st.just("Pod"),
+        "metadata": st.fixed_dictionaries({"name": st.just("p")}),
+        "spec": _SPECS,
+    }
 )
 _PATHS = st.lists(
     st.sampled_from(["spec", "containers", "a", "0", "-1", "-", "7", "", "~1"]), max_size=4

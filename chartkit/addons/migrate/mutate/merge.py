@@ -33,7 +33,17 @@ from chartkit.addons.migrate.mutate.patches import (
 from chartkit.addons.migrate.texts import term_of
 from chartkit.addons.migrate.validate.pattern import pattern_verdict
 from chartkit.engine.cel.syntax import Expr
-from chartkit.engine.cel.syntax.tree import FieldEntry, StructLiteral, is_field_name, replaced
+from chartkit.engine.cel.syntax.tree import (
+    Binary,
+    Call,
+    Conditional,
+    FieldEntry,
+    ListLiteral,
+    MapLiteral,
+    StructLiteral,
+    is_field_name,
+    replaced,
+)
 from chartkit.engine.cluster_policy.mutate.anchors import (
     ADDITION,
     CONDITION,
@@ -90,6 +100,8 @@ class StrategicMerge:
         configuration = self._object(patch, whole)
         if configuration is None:
             raise NotConvertible("the patch changes nothing", "mutate/patchStrategicMerge")
+        if _writes_nested(configuration):
+            raise NotConvertible("Kyverno takes no list or map that a policy writes inside another")
         return configuration
 
     def _write(self, key: str, patch: Json, at: Field, entries: Entries) -> None:
@@ -382,6 +394,32 @@ def _replaces(value: Json, at: Field) -> bool:
     if isinstance(value, list):
         return at.is_whole_list or any(_replaces(item, at.element("element")) for item in value)
     return at.is_whole_object and isinstance(value, str) and "{{" in value
+
+
+def _writes_nested(value: Expr, *, inside: bool = False) -> bool:
+    """Report whether a value holds a list or map that is neither read nor the field of an
+    `Object{…}`; inside: whether the value is in a list or map."""
+    match value:
+        case StructLiteral():
+            return any(_writes_nested(entry.value) for entry in value.fields)
+        case ListLiteral():
+            return inside or any(_writes_nested(part, inside=True) for part in value.elements)
+        case MapLiteral():
+            return inside or any(
+                _writes_nested(entry.value, inside=True) for entry in value.entries
+            )
+        case Conditional():
+            return any(
+                _writes_nested(part, inside=inside) for part in (value.then, value.otherwise)
+            )
+        case Binary("+"):
+            return any(_writes_nested(part, inside=inside) for part in (value.left, value.right))
+        case Call("map"):
+            return _writes_nested(value.args[-1], inside=True)
+        case Call("dyn" | "of" | "ofNonZeroValue" | "orValue" | "or"):
+            given = (value.target, *value.args)
+            return any(part is not None and _writes_nested(part, inside=inside) for part in given)
+    return False
 
 
 def _alternatives(query: str, names: Names) -> list[Place]:

@@ -162,3 +162,14 @@ def test_fields_of_what_is_replaced_as_a_whole_are_kept() -> None:
     assert not failed
     (made,) = patched["spec"]["containers"][0]["env"]
     assert made["valueFrom"] == {"fieldRef": {**field, "fieldPath": "spec.nodeName"}}
+
+
+@pytest.mark.parametrize(
+    "patch",
+    ["{spec: {o: [{name: n, $patch: delete}]}}", "{spec: {m: {$retainKeys: [x], x: '1'}}}"],
+)
+def test_lists_and_maps_within_others_are_json_patches(patch: str) -> None:
+    legacy = policy(merging(patch), kind="Widget")
+    body = {"apiVersion": "example.com/v1", "kind": "Widget", "metadata": {"name": "a"}, "spec": {}}
+    assert expression(legacy).endswith("]")
+    assert_same(legacy, [body])

@@ -40,6 +40,7 @@ def ran(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("without", "gone"),
     [
@@ -66,6 +67,7 @@ def test_a_tool_without_an_addon(without: Path, gone: list[str]) -> None:
     assert not [name for name in gone if name != "adopt" and f"  {name} " in listed.stdout]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("without", ["satisfy"], indirect=True)
 def test_a_fix_without_the_addon(without: Path) -> None:
     scan = ran(without, "scan", "pod.yaml", "-p", "labelled.yaml", "--fix")
@@ -73,6 +75,7 @@ def test_a_fix_without_the_addon(without: Path) -> None:
     assert "--fix needs the add-on 'satisfy', which is not installed" in scan.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("without", ["mutation"], indirect=True)
 def test_changed_policies_without_the_addon(without: Path) -> None:
     policy = str(library_dir() / "baseline" / "disallow-host-path")
@@ -82,6 +85,7 @@ def test_changed_policies_without_the_addon(without: Path) -> None:
     assert "--mutate needs the add-on 'mutation', which is not installed" in done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("without", ["signatures"], indirect=True)
 def test_a_signature_without_the_addon(without: Path) -> None:
     scan = ran(without, "scan", "pod.yaml", "-p", "signed.yaml", "--registry")

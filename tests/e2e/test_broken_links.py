@@ -11,6 +11,7 @@ _POLICY = beside(__file__)["policy"]
 _TEST = beside(__file__)["test"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", ["nowhere.yaml", "broken.yaml"])
 @from_table("command", "said")
 def test_a_broken_link_is_a_row(tmp_path: Path, command: list[str], said: str, target: str) -> None:

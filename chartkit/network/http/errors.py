@@ -42,7 +42,7 @@ class Fault(Enum):
     PLAIN = "the server does not speak TLS"
     TLS = "the connection cannot be encrypted: {detail}"
     CUT = "the server cut the answer"
-    """Where it is known, `detail` is how many bytes came."""
+    """`detail` is how many bytes came, if that is known."""
     MALFORMED = "the server does not speak HTTP"
     TOO_LARGE = "the answer is larger than it may be"
     SIZE = "the answer has another size than is expected: {detail}"

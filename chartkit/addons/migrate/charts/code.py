@@ -23,11 +23,12 @@ from chartkit.model import Json
 
 _LITERAL: Final = re.compile(r"""('(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*")""")
 _AMONG: Final = re.compile(
-    r"(\w+(?:[\w.?]|\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)|\[(?:[^\[\]\s]|\{\{[^{}]*\}\})*\])*)"
+    r"(\b\w(?:[\w.?]|\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)"
+    r"|\[(?:[^\[\]\s{]|\{\{[^{}]*\}\}|\{(?!\{))*\])*)"
     r" in chartkitlist(\d{3})"
 )
 _OBJECTS: Final = re.compile(
-    r"(Object[\w.]*)(\{(?:[^{}]|\{[^{}]*\})*\b(tolerations): )chartkitlist(\d{3})"
+    r"(\bObject[\w.]*)(\{(?:[^{}]|\{[^{}]*\})*\b(tolerations): )chartkitlist(\d{3})"
 )
 _BARE: Final = re.compile(r"(?<=[ (])\.(?=[ )])")
 _CODE: Final = re.compile(r"\{\{ (.*?) \}\}")

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path, PurePosixPath
 from typing import Final
 
@@ -237,6 +238,7 @@ def _patch_names(kustomization: Body) -> Iterator[str]:
 
 def _rendered(migrated: Iterable[MigratedObject], charts: ChartMigration) -> Iterator[Mention]:
     dependencies: Counter[Path] = Counter()
+    sources, names_of = cache(_sources), cache(_dependencies)
     for migrated_object in migrated:
         resource, origin = migrated_object.legacy.resource, migrated_object.legacy.origin
         if migrated_object.legacy.document is not None or charts.has(resource.location):
@@ -246,11 +248,12 @@ def _rendered(migrated: Iterable[MigratedObject], charts: ChartMigration) -> Ite
             at = len(below) - below[::-1].index("charts") + 1
             *above, name = below[:at][below[0] == "/" :]
             parent = Path(origin.name, *above[:-1])
-            dependencies[parent / "charts" / _dependencies(parent).get(name, name)] += 1
+            dependencies[parent / "charts" / names_of(parent).get(name, name)] += 1
             continue
         text = _IN_CLUSTER
         if origin.tool is Tool.CHART:
-            text = _by_hand(resource, Path(origin.name))
+            folder = Path(origin.name)
+            text = _by_hand(resource, folder, sources(folder))
         yield Mention(resource.location, f"{resource_id(resource)} {text}")
     for folder, count in dependencies.items():
         yield Mention(
@@ -258,7 +261,17 @@ def _rendered(migrated: Iterable[MigratedObject], charts: ChartMigration) -> Ite
         )
 
 
-def _by_hand(resource: Resource, folder: Path) -> str:
+def _sources(folder: Path) -> dict[Path, str]:
+    """Return the texts of a chart's files that may hold a policy."""
+    texts: dict[Path, str] = {}
+    for file in sorted(folder.rglob("*.*")):
+        if file.suffix in (".yaml", ".yml", ".tpl") and file.is_file():
+            with suppress(InputError):
+                texts[file] = read_source(file)
+    return texts
+
+
+def _by_hand(resource: Resource, folder: Path, sources: Mapping[Path, str]) -> str:
     """Return what to do about a policy that no template of a chart has as it is: with the place of
     its rule in another file, or that of the named template that it is made with."""
     template = Path(resource.location.file)
@@ -267,16 +280,13 @@ def _by_hand(resource: Resource, folder: Path) -> str:
     if folder / "crds" in template.parents:
         return _READ.format(place=template)
     names = (str(each.get("name")) for each in mappings_at(resource.body, "spec", "rules"))
-    texts = dict[Path, str]()
-    for file in sorted(folder.rglob("*.*")):
-        if file.suffix in (".yaml", ".yml", ".tpl") and file.is_file() and file != template:
-            with suppress(InputError):
-                texts[file] = read_source(file)
     named = [f"name: {name}" for name in (resource.name, *names)]
     for sought in (*named, f"kind: {resource.kind}"):
-        for file, text in texts.items():
+        for file, text in sources.items():
+            if file == template or f"{KYVERNO_GROUP}/" not in text:
+                continue
             found = re.search(rf"^[ -]*{re.escape(sought)}\s*$", text, re.MULTILINE)
-            if found is not None and f"{KYVERNO_GROUP}/" in text:
+            if found is not None:
                 line = text.count("\n", 0, found.start()) + 1
                 place = file if is_read else f"{file}:{line}"
                 return (_READ if is_read else _RENDERED).format(place=place)

@@ -106,7 +106,7 @@ class Written:
                 yield expr
 
     def _members(self, sources: Sequence[ast.Expr], name: str) -> Iterator[ast.Expr]:
-        """What may make a field of objects, or the member of maps."""
+        """Yield the expressions that may make a field of objects, or a member of maps."""
         for source in sources:
             if isinstance(source, ast.StructLiteral):
                 for field in source.fields:
@@ -118,7 +118,7 @@ class Written:
                         yield from self._sources(entry.value)
 
     def _each(self, sources: Sequence[ast.Expr], number: int) -> list[Sequence[ast.Expr]]:
-        """What may make each element of a list."""
+        """Return, for each element of a list, the expressions that may make it."""
         match sources:
             case [
                 ast.Call(function="_+_", args=(first, ast.ListLiteral(elements=last) as second))
@@ -128,7 +128,7 @@ class Written:
         return [tuple(self._elements(sources))] * number
 
     def _elements(self, sources: Sequence[ast.Expr]) -> Iterator[ast.Expr]:
-        """What may make the elements of lists."""
+        """Yield the expressions that may make the elements of lists."""
         for source in sources:
             shape = ast.shape_of(source) if isinstance(source, ast.Comprehension) else None
             if isinstance(source, ast.ListLiteral):

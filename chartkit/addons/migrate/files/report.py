@@ -42,8 +42,9 @@ def text(migration: Migration) -> Iterator[Block]:
     heads = ("POLICY", *_HEADS, *(["PROOF"] if proved else []))
     yield from columns([heads, *rows, total])
     notes = list(_note_lines(migration.objects))
-    for mention in migration.mentions:
-        notes += _wrapped(f"{mention.location}: not carried along: {mention.what}")
+    for what, places in _places_by_mention(migration).items():
+        others = f" (and {len(places) - 1} more)" if len(places) > 1 else ""
+        notes += _wrapped(f"{places[0]}{others}: not carried along: {what}")
     count = sum(file_text.changes for file_text in migration.tests)
     tests = (
         f"{count} kyverno-test.yaml {'names' if count == 1 else 'name'} converted policies"
@@ -60,6 +61,14 @@ def text(migration: Migration) -> Iterator[Block]:
     notes += [line for text in once for line in _wrapped(text)]
     yield from ([""] if notes else [])
     yield from (*notes, *unread)
+
+
+def _places_by_mention(migration: Migration) -> Mapping[str, Sequence[Location]]:
+    """Return what is not carried along, each with the places where it is said."""
+    places: dict[str, list[Location]] = {}
+    for mention in migration.mentions:
+        places.setdefault(mention.what, []).append(mention.location)
+    return places
 
 
 def _charts(migration: Migration) -> Iterator[str]:

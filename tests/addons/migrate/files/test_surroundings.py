@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from chartkit.addons.migrate.files import report
 from chartkit.documents import input_files
 from tests.addons.migrate.files.migrations import migrated
 from tests.data import beside, from_table
@@ -352,3 +353,16 @@ def test_what_names_policies_of_charts_holds_until_their_values_change(tmp_path:
 
 
 _CHART_EXCEPTION = beside(__file__)["chart-exception"]
+
+
+def test_what_several_files_have_is_said_once(tmp_path: Path) -> None:
+    for name in ("a", "b", "c"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "policy.yaml").write_text(_POLICY.replace("name: team", f"name: {name}"))
+        (tmp_path / name / "kyverno-test.yaml").write_text(f"name: {name}\nresults: []\n")
+    done = migrated(tmp_path)
+    lines = [block for block in report.text(done) if isinstance(block, str)]
+    said = " ".join(line.strip() for line in lines)
+    assert len(done.mentions) == 3
+    assert said.count("has no apiVersion") == 1
+    assert "(and 2 more): not carried along: the test is not rewritten" in said

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -28,21 +29,28 @@ _MISSING: Final[Any] = object()
 _DIGITS: Final = 10
 
 
-class Places(Protocol):
+class Places(ABC):
     """The places of the values of one document."""
 
+    __slots__ = ()
+
+    @abstractmethod
     def locate(self, *path: str | int) -> Location:
-        """The location of the key or list item at a path, or of its nearest existing parent."""
+        """Return the location of the key or list item at a path, or of its nearest parent."""
 
-    def character(self, offset: int, *path: str | int) -> Location:
+    def character(self, offset: int, *path: str | int) -> Location:  # noqa: ARG002 - unless known
         """Return the location of a character of the text at a path, or of the path's key."""
+        return self.locate(*path)
 
-    def value_of(self, *path: str | int) -> Location | None:
+    def value_of(self, *path: str | int) -> Location | None:  # noqa: ARG002 - unless known
         """Return the location of the value of a Helm chart that the field at a path shows; None
         where that is unknown."""
+        return None
 
     def excerpt(self, line: int) -> tuple[int, Sequence[str]]:
-        """The lines around one, and the number of the first; none where the text is not there."""
+        """Return the lines around one, and the number of the first; none where the text is not
+        there."""
+        return line, ()
 
 
 @dataclass(frozen=True, slots=True)

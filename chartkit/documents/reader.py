@@ -21,7 +21,7 @@ from chartkit.documents.block_style import read_documents
 from chartkit.documents.places import Extent, extents, finder
 from chartkit.documents.yaml_builder import build_documents
 from chartkit.errors import InputError
-from chartkit.model import Body, Json, Location, Resource, pointer_of
+from chartkit.model import Body, Json, Location, Places, Resource, pointer_of
 
 _LIST_SUFFIX = "List"
 _TYPE = ("apiVersion", "kind")
@@ -41,7 +41,7 @@ class Source:
 
 
 @dataclass(frozen=True, slots=True)
-class Document:
+class Document(Places):
     """One document of YAML or JSON: its value, the text that contains it, and its part of that."""
 
     body: Json
@@ -92,9 +92,6 @@ class Document:
         line = self.source.lines + before.count("\n") + 1
         column = len(before) - before.rfind("\n")
         return replace(location, line=line, column=column)
-
-    def value_of(self, *_path: str | int) -> None:
-        """Return None: no chart's value is shown here."""
 
     def excerpt(self, line: int) -> tuple[int, Sequence[str]]:
         """Return the lines around one, and the number of the first."""

@@ -23,7 +23,7 @@ from chartkit.helm.chart_values import merge
 from chartkit.helm.model import Target
 from chartkit.helm.staging import chart_entries, write_copy
 from chartkit.helm.template_lines import TemplateLine, marked, marks, template_lines
-from chartkit.model import Body, Json, Location, item_number, pointer_of
+from chartkit.model import Body, Json, Location, Places, item_number, pointer_of
 from chartkit.temporary import temporary_folder
 
 _ROUNDS: Final = 4
@@ -48,7 +48,7 @@ class RenderInputs:
 
 
 @dataclass(frozen=True, slots=True)
-class TemplatePlaces:
+class TemplatePlaces(Places):
     """The places of the fields of one rendered document.
 
     name: its template's path in the chart; number: the document's in the text; begin: the place of
@@ -73,10 +73,6 @@ class TemplatePlaces:
             self,
         )
 
-    def character(self, _offset: int, *path: str | int) -> Location:
-        """Return the line of a template that gave the field at a path."""
-        return self.locate(*path)
-
     def value_of(self, *path: str | int) -> Location | None:
         """Return the place of the chart's value that the field at a path shows, or its nearest
         existing parent; None where that is unknown."""
@@ -88,10 +84,6 @@ class TemplatePlaces:
         if field_place is None or len(field_place.path) < len(steps):
             return None
         return self.chart.value_of(field_place, _at(body, steps))
-
-    def excerpt(self, _line: int) -> tuple[int, Sequence[str]]:
-        """Return no lines: templates are not shown."""
-        return 0, ()
 
 
 class ChartFiles:

@@ -9,11 +9,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from pathlib import Path
 from traceback import extract_tb
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from jinja2 import FileSystemLoader, StrictUndefined, Template, TemplateError
 from jinja2.sandbox import ImmutableSandboxedEnvironment
@@ -26,6 +26,7 @@ from chartkit.model import (
     Diagnostic,
     Json,
     Location,
+    Places,
     Resource,
     Severity,
     list_of,
@@ -164,7 +165,8 @@ def render_tree(root: Path, context: Mapping[str, Any]) -> dict[str, str]:
     return files
 
 
-class TemplatePlaces(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class TemplatePlaces(Places):
     """The places in a template of what was rendered from it.
 
     template: the text, with tags; body: the rendered object; begin: the place of what has none.
@@ -196,9 +198,6 @@ class TemplatePlaces(NamedTuple):
         if not 0 <= begin <= offset <= begin + len(written):
             return self.locate(*path)
         return outline.character(offset - begin, *steps)
-
-    def value_of(self, *_path: str | int) -> None:
-        """Return None: no chart's value is shown here."""
 
     def excerpt(self, line: int) -> tuple[int, Sequence[str]]:
         """Return the lines of the template around one, and the number of the first."""

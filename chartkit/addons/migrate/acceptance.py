@@ -17,6 +17,7 @@ from chartkit.model import (
     Body,
     Json,
     Location,
+    Places,
     Resource,
     list_of,
     mapping_at,
@@ -104,20 +105,11 @@ def _with_rules(legacy: Resource, rules: Sequence[Json]) -> Resource:
     return replace(legacy, body={**body, "spec": {**body["spec"], "rules": list(rules)}})
 
 
-class _Pointers:
+class _Pointers(Places):
     """The places of a policy's fields by their pointers, which need no text."""
 
     def locate(self, *path: str | int) -> Location:
         return Location("", path=pointer_of(*path))
-
-    def character(self, _offset: int, *path: str | int) -> Location:
-        return self.locate(*path)
-
-    def value_of(self, *_path: str | int) -> None:
-        return None
-
-    def excerpt(self, line: int) -> tuple[int, Sequence[str]]:
-        return line, ()
 
 
 def remaining_policy(legacy: Resource, left: Sequence[int]) -> Body | None:

@@ -21,6 +21,7 @@ from chartkit.model import (
     Body,
     Json,
     Location,
+    Places,
     Resource,
     list_of,
     mapping_at,
@@ -128,7 +129,7 @@ def followed(built: Json, other: Json, steps: Sequence[str]) -> list[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class BuiltPlaces:
+class BuiltPlaces(Places):
     """The places of the fields of a built object. base: the object in its file, None for one that
     is generated; begin: its place; closure: the kustomizations of the build; tree: with them."""
 
@@ -180,13 +181,6 @@ class BuiltPlaces:
     def _patched(self, steps: Sequence[str], value: Json) -> Location | None:
         places = (patch.place(self.body, steps, value) for patch in self.patches)
         return next((location for location in places if location is not None), None)
-
-    def character(self, _offset: int, *path: str | int) -> Location:
-        """Return the place of the field at a path."""
-        return self.locate(*path)
-
-    def value_of(self, *_path: str | int) -> None:
-        """Return None: no chart's value is shown here."""
 
     def excerpt(self, line: int) -> tuple[int, Sequence[str]]:
         """Return the lines around one of the file that the object begins in."""

@@ -24,6 +24,7 @@ from chartkit.model import (
     FieldPath,
     Json,
     Location,
+    Places,
     Resource,
     Severity,
     mapping_at,
@@ -134,22 +135,13 @@ def text_document(resource: Resource, text: str, *path: str | int) -> Document |
 
 
 @dataclass(frozen=True, slots=True)
-class _Nowhere:
+class _Nowhere(Places):
     """The places of an object without a text."""
 
     place: Location
 
     def locate(self, *_path: str | int) -> Location:
         return self.place
-
-    def character(self, _offset: int, *_path: str | int) -> Location:
-        return self.place
-
-    def value_of(self, *_path: str | int) -> Location | None:
-        return None
-
-    def excerpt(self, line: int) -> tuple[int, Sequence[str]]:
-        return line, ()
 
 
 class Room:

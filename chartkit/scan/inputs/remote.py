@@ -116,7 +116,7 @@ class RemotePaths:
 
 
 @dataclass(frozen=True, slots=True)
-class RemotePlaces:
+class RemotePlaces(Places):
     """The places of a document that was fetched."""
 
     inner: Places

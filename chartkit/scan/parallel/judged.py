@@ -19,7 +19,7 @@ _ANNOTATION: Final = pointer_of("metadata", "annotations", ANNOTATION)
 
 
 @dataclass(frozen=True, slots=True)
-class KnownPlaces:
+class KnownPlaces(Places):
     """The places of the fields that findings are about, which were looked for where the text is.
 
     places: line, column and pointer of each path; excerpts: the lines around a line, empty where
@@ -44,11 +44,9 @@ class KnownPlaces:
         return self.others.character(offset, *path) if self.others else self.locate(*path)
 
     def value_of(self, *path: str | int) -> Location | None:
-        """Return None, or what the whole document says."""
         return self.others.value_of(*path) if self.others else None
 
     def excerpt(self, line: int) -> tuple[int, Sequence[str]]:
-        """Return the lines around one, and the number of the first."""
         if line in self.excerpts or self.others is None:
             return self.excerpts.get(line, (line, ()))
         return self.others.excerpt(line)

@@ -264,7 +264,7 @@ class Items:
 
 
 @dataclass(frozen=True, slots=True)
-class ItemPlaces:
+class ItemPlaces(Places):
     """The places of items of which the first has another number in the whole List."""
 
     span: Span
@@ -278,11 +278,7 @@ class ItemPlaces:
     def character(self, offset: int, *path: str | int) -> Location:
         return self.outer(self.inner.character(offset, *self._local(path)))
 
-    def value_of(self, *_path: str | int) -> None:
-        """Return None: no chart's value is shown here."""
-
     def excerpt(self, line: int) -> tuple[int, list[str]]:
-        """Return the lines around one, and the number of the first."""
         lines = _lines_around(self.file, self.span.start, self.span.end, self.lines)
         first = max(line - _AROUND, 1)
         return first, [lines[at] for at in range(first, line + _AROUND + 1) if at in lines]

@@ -3,14 +3,14 @@
 import gzip
 import io
 import pickle
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import cast
 
 import pytest
 
-from chartkit.model import Location, Resource
+from chartkit.model import Location, Places, Resource
 from chartkit.scan.parallel import streaming
 from chartkit.scan.parallel.judged import judged
 from chartkit.scan.parallel.partition import Slice
@@ -89,20 +89,11 @@ def test_too_much_is_no_copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ma
     assert made.stdin is None
 
 
-class _Built:
+class _Built(Places):
     """Places in several files, as those of an object that kustomize builds."""
 
     def locate(self, *path: str | int) -> Location:
         return Location("base.yaml", 7, 3, "/".join(map(str, path)), self)
-
-    def character(self, _offset: int, *path: str | int) -> Location:
-        return self.locate(*path)
-
-    def value_of(self, *_path: str | int) -> None:
-        return None
-
-    def excerpt(self, _line: int) -> tuple[int, Sequence[str]]:
-        return 0, ()
 
 
 def test_a_changed_object_has_the_places_of_the_one_that_was_given() -> None:

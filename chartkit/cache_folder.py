@@ -128,7 +128,16 @@ class Store:
             if self._is_own():
                 with replacing(self._file(key), _PRIVATE) as out:
                     out.write(text)
-                self._clear()
+                # Remove the oldest files beyond the store's room.
+                with os.scandir(self.folder) as entries:
+                    files = [(entry.stat(follow_symlinks=False), entry.path) for entry in entries]
+                files.sort(key=lambda file: file[0].st_mtime_ns, reverse=True)
+                room = _ROOM
+                for status, path in files:
+                    room -= status.st_size
+                    if room < 0:
+                        with contextlib.suppress(OSError):
+                            os.unlink(path)
 
     def all_keys(self) -> list[str]:
         """Return the keys that there may be values of."""
@@ -149,15 +158,3 @@ class Store:
         status = os.lstat(self.folder)
         is_folder = stat.S_ISDIR(status.st_mode)
         return is_folder and status.st_uid == os.geteuid() and not status.st_mode & _OTHERS
-
-    def _clear(self) -> None:
-        """Remove the oldest files beyond the store's room."""
-        with os.scandir(self.folder) as entries:
-            files = [(entry.stat(follow_symlinks=False), entry.path) for entry in entries]
-        files.sort(key=lambda file: file[0].st_mtime_ns, reverse=True)
-        room = _ROOM
-        for status, path in files:
-            room -= status.st_size
-            if room < 0:
-                with contextlib.suppress(OSError):
-                    os.unlink(path)

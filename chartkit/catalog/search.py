@@ -83,7 +83,16 @@ def find(entries: Sequence[Entry], name: str, rank: Callable[[Entry], int] = lam
     if matches:
         hint = f"say which: {abridged([entry.qualified for entry in matches], _NEAR)}"
         raise InputError(f"there are {len(matches)} policies '{name}'", hint=hint)
-    raise _unknown_policy(entries, wanted)
+    by_name: dict[str, list[Entry]] = {}
+    for entry in entries:
+        for text in (entry.qualified, entry.reference, entry.short, entry.name):
+            by_name.setdefault(text, []).append(entry)
+    near = [entry.reference for text in nearest(wanted, by_name) for entry in by_name[text]]
+    advice = did_you_mean(list(dict.fromkeys(near))[:_NEAR])
+    raise InputError(
+        f"there is no policy '{wanted}'",
+        hint=advice or "`chartkit policies search WORD…` finds some",
+    )
 
 
 def others(
@@ -171,18 +180,6 @@ def _unknown(what: str, given: str, names: Sequence[str], listed: bool = True) -
     near = nearest(given, names)
     hint = did_you_mean(near) or (f"known are {', '.join(names)}" if listed and names else None)
     return InputError(f"no policy has the {what} '{given}'", hint=hint)
-
-
-def _unknown_policy(entries: Sequence[Entry], name: str) -> InputError:
-    by_name: dict[str, list[Entry]] = {}
-    for entry in entries:
-        for text in (entry.qualified, entry.reference, entry.short, entry.name):
-            by_name.setdefault(text, []).append(entry)
-    near = [entry.reference for text in nearest(name, by_name) for entry in by_name[text]]
-    hint = did_you_mean(list(dict.fromkeys(near))[:_NEAR])
-    return InputError(
-        f"there is no policy '{name}'", hint=hint or "`chartkit policies search WORD…` finds some"
-    )
 
 
 def _blocks(entries: Sequence[Entry]) -> Iterator[Block]:

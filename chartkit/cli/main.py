@@ -162,22 +162,20 @@ def cli(context: click.Context, version: bool, verbose: bool) -> None:
     context.exit()
 
 
-def _check_text(arguments: Sequence[str]) -> None:
-    """Refuse arguments that are not UTF-8, which Python gives as lone surrogates."""
-    for argument in arguments:
-        try:
-            argument.encode("utf-8")
-        except UnicodeEncodeError:
-            hint = "rename the file, or name the folder that it is in"
-            raise InputError(f"the argument '{argument}' is not UTF-8 text", hint=hint) from None
-
-
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run the command line and exit; arguments: None for the arguments of the process."""
     terminal.open_closed()
 
     def run() -> Any:
-        _check_text(sys.argv[1:] if arguments is None else arguments)
+        # Refuse arguments that are not UTF-8, which Python gives as lone surrogates.
+        for argument in sys.argv[1:] if arguments is None else arguments:
+            try:
+                argument.encode("utf-8")
+            except UnicodeEncodeError:
+                hint = "rename the file, or name the folder that it is in"
+                raise InputError(
+                    f"the argument '{argument}' is not UTF-8 text", hint=hint
+                ) from None
         return cli.main(arguments, prog_name="chartkit", standalone_mode=False)
 
     boundary.end_at_sigterm()

@@ -124,7 +124,12 @@ class Services:
             return failed(call, call.url, cause)
 
     def _asked(self, call: ServiceCall) -> ServiceAnswer:
-        _check_url(call)
+        if scheme_of(call.url) not in PORTS:
+            raise failed(call, call.url, unspoken(call.url))
+        try:
+            read_url(call.url)
+        except UrlError as error:
+            raise bad_url(call.url, error) from None
         route = partial(self._route, call)
         trust = partial(_trust, call.authorities)
         # Headers that HTTP cannot send are refused.
@@ -177,15 +182,6 @@ class Services:
 def _not_asked(host_port: HostPort, before: Url | None, why: str) -> NotAllowedError:
     way = "" if before is None else f"{shown(before.text)} redirects there, and "
     return NotAllowedError(f"{host_port} is not asked: {way}{why}")
-
-
-def _check_url(call: ServiceCall) -> None:
-    if scheme_of(call.url) not in PORTS:
-        raise failed(call, call.url, unspoken(call.url))
-    try:
-        read_url(call.url)
-    except UrlError as error:
-        raise bad_url(call.url, error) from None
 
 
 @lru_cache(maxsize=_TRUSTS)

@@ -26,7 +26,12 @@ def write_pieces(path: Path, pieces: Iterable[str]) -> None:
             with path.open("w", encoding="utf-8", newline="") as file:
                 file.writelines(pieces)
         else:
-            _replace(path.resolve(), pieces)
+            from chartkit.atomic import replacing
+
+            with replacing(path.resolve()) as file:
+                text = io.TextIOWrapper(file, "utf-8", newline="")
+                text.writelines(pieces)
+                text.detach()
 
 
 def write_over(path: Path, text: str) -> None:
@@ -40,12 +45,3 @@ def with_line_ends(path: Path, text: str) -> str:
     with system_errors("cannot be read", path), path.open(encoding="utf-8", newline="") as before:
         ends = "\r\n" if before.readline().endswith("\r\n") else "\n"
     return text.replace("\n", ends)
-
-
-def _replace(path: Path, pieces: Iterable[str]) -> None:
-    from chartkit.atomic import replacing
-
-    with replacing(path) as file:
-        text = io.TextIOWrapper(file, "utf-8", newline="")
-        text.writelines(pieces)
-        text.detach()

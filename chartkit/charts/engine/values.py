@@ -144,7 +144,26 @@ def _source(target: Location, written: Document, sources: Sequence[Document]) ->
 
 def values_schema(catalogue: Section) -> Schema:
     """values.schema.json: an unknown key is refused, and so is null where a value is needed."""
-    return {"$schema": _DRAFT, **_shared(written_out(catalogue))}
+    # The schema with every object that stands in it more than once moved to `definitions`.
+    schema = written_out(catalogue)
+    counts: Counter[str] = Counter()
+    names: dict[str, str] = {}
+    texts: dict[int, str] = {}
+    for key, part in _objects(schema, "values"):
+        text = texts[id(part)] = _key(part)
+        counts[text] += 1
+        names.setdefault(text, key)
+    repeated = {text for text, count in counts.items() if count > 1 and len(text) > _WORTH_SHARING}
+    titles: dict[str, str] = {}
+    for text in sorted(repeated, key=lambda text: (names[text], text)):
+        title = names[text]
+        number = 2
+        while title in titles.values():
+            title, number = f"{names[text]}{number}", number + 1
+        titles[text] = title
+    bodies = {title: json.loads(text) for text, title in titles.items()}
+    definitions = {title: _below(body, titles, {}) for title, body in bodies.items()}
+    return {"$schema": _DRAFT, **_pointed(schema, titles, texts), "definitions": definitions}
 
 
 def written_out(catalogue: Section) -> Schema:
@@ -198,28 +217,6 @@ def _writable(schema: Json) -> Json:
     if "string" in out.get("type", ()) and "pattern" not in out and "enum" not in out:
         out["pattern"] = _TEXT
     return out
-
-
-def _shared(schema: Schema) -> Schema:
-    """The schema with every object that stands in it more than once moved to `definitions`."""
-    counts: Counter[str] = Counter()
-    names: dict[str, str] = {}
-    texts: dict[int, str] = {}
-    for key, part in _objects(schema, "values"):
-        text = texts[id(part)] = _key(part)
-        counts[text] += 1
-        names.setdefault(text, key)
-    repeated = {text for text, count in counts.items() if count > 1 and len(text) > _WORTH_SHARING}
-    titles: dict[str, str] = {}
-    for text in sorted(repeated, key=lambda text: (names[text], text)):
-        title = names[text]
-        number = 2
-        while title in titles.values():
-            title, number = f"{names[text]}{number}", number + 1
-        titles[text] = title
-    bodies = {title: json.loads(text) for text, title in titles.items()}
-    definitions = {title: _below(body, titles, {}) for title, body in bodies.items()}
-    return {**_pointed(schema, titles, texts), "definitions": definitions}
 
 
 def _key(part: Schema) -> str:

@@ -133,7 +133,7 @@ def _new_form(text: str, region: Region, named: NamedTemplates) -> NewForm:
     variants.explore()
     writer = Writer(variants)
     parts: dict[str, list[str]] = {}
-    documents = _documents(variants)
+    documents = writer.ways.documents()
     for document in documents:
         kind, _, end = document.partition("/")
         is_doubled = kind.removeprefix("Namespaced") == VALIDATING
@@ -193,15 +193,6 @@ def _metadata(text: str, kind: str, end: str) -> list[str]:
     if end:
         text = _NAME.sub(lambda name: f"{name[1]}{name[2]}{end}{name[3]}", text, count=1)
     return text.rstrip().split("\n")
-
-
-def _documents(variants: Variants) -> list[str]:
-    """Return the new policies that any variant has."""
-    documents = dict.fromkeys(variants.bodies({}))
-    for key in variants.choices[1:]:
-        for value in variants.others(key)[:1]:
-            documents |= dict.fromkeys(variants.bodies({key: value}))
-    return [name for name in documents if all(at == "0" for _, at in MARK.findall(name))]
 
 
 def _guards(code: TemplateCode) -> list[str]:

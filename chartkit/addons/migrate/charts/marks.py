@@ -73,7 +73,8 @@ class PolicyTemplate:
 
     nodes: of its document; named: those of named templates; variables: those that are set before;
     values: the chart's own; marks, excluded: what the marks replace, by number; decisions: the
-    conditions, each with how it is decided unless a variant says otherwise; lists: those that are
+    conditions, each with how it is decided unless a variant says otherwise; contexts: the decisions
+    around each, as they are taken where it counts; lists: those that are
     lists of values, with the variables of their loops; items: decisions about the items of a list,
     with the list; lines: by condition, that in the template; specimens: what the marks replace in
     fields that take no text, by their key; refused: conditions, each with the value that has no new
@@ -91,6 +92,7 @@ class PolicyTemplate:
     marks: list[Mark] = field(default_factory=list)
     excluded: list[Term] = field(default_factory=list)
     decisions: dict[str, int] = field(default_factory=dict)
+    contexts: dict[str, list[dict[str, int]]] = field(default_factory=dict)
     lists: dict[str, tuple[str, ...]] = field(default_factory=dict)
     items: dict[str, str] = field(default_factory=dict)
     lines: dict[str, int] = field(default_factory=dict)

@@ -6,12 +6,12 @@ has two items, or three, or none.
 
 from __future__ import annotations
 
-import operator
 import re
 from collections.abc import Sequence
 from typing import Final
 
 from chartkit.addons.migrate.charts.chosen import DEFAULTS
+from chartkit.addons.migrate.charts.decisions import Decisions
 from chartkit.addons.migrate.charts.fields import (
     IDENTITY,
     REFERENCES,
@@ -24,7 +24,6 @@ from chartkit.addons.migrate.charts.marks import (
     DURATION_FORM,
     EXCLUDED_FORM,
     INDEX,
-    ITEMS,
     MARK,
     MARK_FORM,
     NO_DURATION,
@@ -39,7 +38,7 @@ from chartkit.addons.migrate.charts.marks import (
     Variant,
     nested,
 )
-from chartkit.addons.migrate.charts.scope import Scope, indexed, is_empty_constant, listed, resolved
+from chartkit.addons.migrate.charts.scope import Scope, indexed, listed, resolved
 from chartkit.addons.migrate.charts.template import (
     SPACE,
     Assignment,
@@ -52,12 +51,9 @@ from chartkit.addons.migrate.charts.template import (
     show,
     show_argument,
     starts_exclude,
-    value_path,
 )
-from chartkit.documents.reader import parse_yaml
 from chartkit.engine.scalars.wildcard import has_wildcard
-from chartkit.helm.syntax import Call, Inner, Literal, Path, Term, terms
-from chartkit.model import Json
+from chartkit.helm.syntax import Call, Inner, Literal, Path, Term
 
 _LIST_HEAD: Final = re.compile(r"^[ \t]*(?:- )?(\w+):[ \t]*$", re.MULTILINE)
 _OF_STANDARDS: Final = re.compile(r"podSecurity:\n(?:(?!.*validate:).*\n)*?[ \t]+exclude:\s*\Z")
@@ -71,8 +67,6 @@ _SECTION: Final = re.compile(
     re.MULTILINE,
 )
 _TIME: Final = re.compile(r"(?:\d+(?:\.\d+)?(?:h|m|s|ms))+")
-_ITEM: Final = "$item"
-_MAP_KEY: Final = "$key"
 
 
 def render(policy: PolicyTemplate, variant: Variant) -> str:
@@ -80,13 +74,10 @@ def render(policy: PolicyTemplate, variant: Variant) -> str:
     return f"{_Run(policy, variant).text()}\n"
 
 
-class _Run:
+class _Run(Decisions):
     def __init__(self, policy: PolicyTemplate, variant: Variant) -> None:
-        self._policy = policy
-        self._variant = variant
+        super().__init__(policy, variant)
         self._parts: list[str] = []
-        self._loop: tuple[str, int] | None = None
-        self._line = 0
         self._depth = 0
 
     def text(self) -> str:
@@ -115,13 +106,17 @@ class _Run:
         if block.keyword == "range":
             self._range(block, value, scope)
         elif block.keyword in ("if", "with"):
-            if self._holds(value):
+            outer, self._consulted = self._around, {}
+            holds = self._holds(value)
+            self._around = outer | self._consulted
+            if holds:
                 inner = scope.inner(value if block.keyword == "with" else None)
                 if block.declares:
                     inner.variables[-1][block.declares[-1]] = value
                 self._nodes(block.body, inner)
             else:
                 self._nodes(block.otherwise, scope.inner())
+            self._around = outer
         else:
             raise NotPlacedError(f"{block.keyword} within a policy is not supported", block.line)
 
@@ -178,111 +173,6 @@ class _Run:
         used = self._policy.tried.get(key) or (sample if is_known else DEFAULTS[key])
         self._policy.used[key] = used
         return [Literal(item, True) for item in used]
-
-    def _list(self, value: Term, declared: Sequence[str] = ()) -> tuple[str, int]:
-        """Return a list's key among the decisions, and the number of its items.
-
-        declared: the variables of a loop over it; of a map that the chart has, key and value.
-        """
-        key = show(value)
-        if self._uses_item(value):
-            raise NotPlacedError("a list within the items of another", self._line)
-        names = (*declared[-1:],) or (_ITEM,)
-        if isinstance(self._sample(value), dict):
-            names = declared[0] if len(declared) > 1 else _MAP_KEY, names[0]
-        self._policy.lists.setdefault(key, names)
-        count = self._decided(key, ITEMS)
-        return key, ITEMS if count == 1 else count
-
-    def _sample(self, term: Term) -> Json:
-        """Return what a term is by the chart's own values; None where these do not say."""
-        if isinstance(term, Literal) and not term.is_text:
-            return parse_yaml(term.value)
-        value: Json = self._policy.values
-        for step in value_path(term, self._policy.variables) or [""]:
-            value = value.get(step) if isinstance(value, dict) else None
-        return value
-
-    def _decided(self, key: str, default: int) -> int:
-        """Return how a condition is decided; default: of one that is new."""
-        self._policy.lines.setdefault(key, self._line)
-        return self._variant.get(key, self._policy.decisions.setdefault(key, default))
-
-    def _holds(self, term: Term, default: int = 0) -> bool:
-        """Report whether a condition holds: as constants say, or as the variant decides."""
-        match term:
-            case Literal():
-                return not is_empty_constant(term)
-            case Call(name, (number,)) if name == INDEX:
-                return self._holds(number)
-            case Inner(value, ()):
-                return self._holds(value)
-            case Call("or" | "and" as name, arguments):
-                # Each of them is a decision, whatever the ones before say.
-                holding = list(map(self._holds, arguments))
-                return any(holding) if name == "or" else all(holding)
-            case Call("not" | "empty", (argument,)):
-                return not self._holds(argument)
-            case Call("list" | "dict", arguments):
-                return bool(arguments)
-            case Call("gt" | "ge" | "lt" | "le" as name, (first, second)):
-                numbers = self._number(first), self._number(second)
-                if None not in numbers:
-                    return bool(getattr(operator, name)(*numbers))
-            case Call("eq" | "ne" as name, (first, second)):
-                texts = self._constant(first), self._constant(second)
-                if None not in texts:
-                    return (texts[0] == texts[1]) == (name == "eq")
-        constant = self._constant(term)
-        if constant is not None:
-            return bool(constant)
-        key = show(term)
-        if self._uses_item(term) and self._loop is not None:
-            self._policy.items[key] = self._loop[0]
-        return bool(self._decided(key, default))
-
-    def _uses_item(self, term: Term) -> bool:
-        names = self._policy.lists[self._loop[0]] if self._loop is not None else ()
-        return any(isinstance(part, Path) and part.root in names for part in terms(term))
-
-    def _constant(self, term: Term) -> str | None:
-        """Return the text of a term that no value changes."""
-        match term:
-            case Literal(value, is_text):
-                return value if is_text or value != "nil" else ""
-            case Path(root, ()) if isinstance(known := self._policy.variables.get(root), Literal):
-                return known.value if known.is_text else None
-            case Inner(value, ()):
-                return self._constant(value)
-            case Call("printf", (Literal(pattern, True), *arguments)):
-                texts = [self._constant(argument) for argument in arguments]
-                constants = [text for text in texts if text is not None]
-                is_plain = pattern.count("%s") == pattern.count("%") == len(constants) == len(texts)
-                return pattern % tuple(constants) if is_plain else None
-            case Call("lower", (argument,)):
-                text = self._constant(argument)
-                return None if text is None else text.lower()
-        number = self._number(term)
-        return None if number is None else str(number)
-
-    def _number(self, term: Term) -> int | None:
-        """Return the number of a term that no value but the length of a list changes."""
-        match term:
-            case Literal(value, False) if value.isdecimal():
-                return int(value)
-            case Inner(value, ()):
-                return self._number(value)
-            case Call(name, (value,)) if name == INDEX:
-                return self._number(value)
-            case Call("len", (value,)) if show(value) in self._policy.lists:
-                return self._list(value)[1]
-            case Call("add1", (value,)) if (number := self._number(value)) is not None:
-                return number + 1
-            case Call("add" | "sub" as name, (first, second)):
-                numbers = self._number(first), self._number(second)
-                if None not in numbers:
-                    return int(getattr(operator, name)(*numbers))
-        return None
 
     def _output(self, term: Term, scope: Scope) -> str:
         match term:

@@ -29,7 +29,10 @@ _BLOCKS: Final = frozenset({"if", "with", "range", "define", "block"})
 _REBINDING: Final = frozenset({"with", "range", "define", "block"})
 _WHOLE: Final = re.compile(r"\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)(?:\.\w+)*")
 _KEEPING: Final = frozenset(
-    ("default", "int", "join", "lower", "printf", "quote", "required", "title", "toString", "tpl")
+    (
+        *("default", "int", "join", "lower", "printf", "quote", "replace", "required", "split"),
+        *("splitList", "title", "toString", "tpl", "trimPrefix", "trimSuffix"),
+    )
 )
 """Functions whose result is that of one value, in other words."""
 SPACE: Final = " \t\r\n"
@@ -289,6 +292,14 @@ def named_value(code: str, variables: Mapping[str, Term]) -> str:
     return ".".join(value_path(parsed(code), variables) or [code])
 
 
+def named_decision(code: str, is_set: bool, variables: Mapping[str, Term]) -> str:
+    """Return in words how a condition is decided, such as `policies.a.mode is enforce`."""
+    match parsed(code):
+        case Call("eq", (value, Literal(text, True))):
+            return f"{named_value(show(value), variables)} is {text if is_set else f'not {text}'}"
+    return f"{named_value(code, variables)} is {'set' if is_set else 'empty'}"
+
+
 def value_path(term: Term, variables: Mapping[str, Term]) -> list[str] | None:
     """Return the path of the value that a term reads; None for other terms."""
     match term:
@@ -298,12 +309,14 @@ def value_path(term: Term, variables: Mapping[str, Term]) -> list[str] | None:
             return value_path(Inner(variables[root or "."], fields), variables)
         case Literal(value, True):
             return [value]
+        case Inner(Call("split", (_, value)), _):
+            return value_path(value, variables)
         case Inner(value, fields):
             inner = value_path(value, variables)
             return None if inner is None else [*inner, *fields]
         case Call("dig", (*keys, _, holder)):
             steps = [holder, *keys]
-        case Call("get" | "index", arguments):
+        case Call("get" | "hasKey" | "index", arguments):
             steps = list(arguments)
         case Call("range", (value,)):
             steps = [value]

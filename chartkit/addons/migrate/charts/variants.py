@@ -27,6 +27,7 @@ from chartkit.addons.migrate.charts.rendering import render
 from chartkit.addons.migrate.charts.template import (
     NotPlacedError,
     argument,
+    named_decision,
     named_value,
     parsed,
     show,
@@ -76,8 +77,9 @@ class Variants:
     have wildcards; under: each decision with those under which it comes up; guards: the conditions
     under which a policy has no new form, with the reason; guarded: the decisions among them;
     looped: those of the items of a list, with the list; companions: decisions that others depend
-    on, by these; controllers: the value that chooses controllers; takes_null: whether a pattern has
-    null whatever the values are, and not for what these leave out.
+    on, by these; refused: those without a new form together; controllers: the value that chooses
+    controllers; takes_null: whether a pattern has null whatever the values are, and not for what
+    these leave out.
     """
 
     template: PolicyTemplate
@@ -91,6 +93,7 @@ class Variants:
     guarded: set[str] = field(default_factory=set)
     looped: dict[str, str] = field(default_factory=dict)
     companions: dict[tuple[str, int], dict[str, int]] = field(default_factory=dict)
+    refused: list[Variant] = field(default_factory=list)
     controllers: Term | None = None
     takes_null: bool = False
     _texts: dict[tuple[str, Term | None], tuple[str, Sequence[Body]]] = field(default_factory=dict)
@@ -267,13 +270,31 @@ class Variants:
                 taken[other] = not value
             else:
                 self.guarded.add(key)
-            codes = [name if is_set else f"not {argument(name)}" for name, is_set in taken.items()]
-            condition = f"and {' '.join(map(argument, codes))}" if other else codes[0]
-            what = " and ".join(
-                f"{named_value(name, self.template.variables)} is {'set' if is_set else 'empty'}"
-                for name, is_set in taken.items()
-            )
-            self.guards.setdefault(condition, f"{what}: {error.message}")
+            self._guard(taken, error.message)
+
+    def _guard(self, taken: Mapping[str, bool], reason: str) -> None:
+        """Stop Helm where decisions are taken in a way that has no new form."""
+        codes = [name if is_set else f"not {argument(name)}" for name, is_set in taken.items()]
+        condition = f"and {' '.join(map(argument, codes))}" if len(codes) > 1 else codes[0]
+        what = " and ".join(
+            named_decision(name, is_set, self.template.variables) for name, is_set in taken.items()
+        )
+        self.guards.setdefault(condition, f"{what}: {reason}")
+
+    def refuse_together(self, variant: Variant, reason: str) -> None:
+        """Refuse decisions that have no new form together."""
+        self.refused.append(variant)
+        self._guard({key: bool(value) for key, value in variant.items()}, reason)
+
+    def contexts(self, key: str) -> list[dict[str, int]]:
+        """Return the decisions under which one counts: those that it comes up with, and others."""
+        first = self.under.get(key, {})
+        more = (
+            {name: value for name, value in context.items() if value != self.default(name)}
+            for context in self.template.contexts.get(key, ())
+            if self.guarded.isdisjoint(context)
+        )
+        return [first, *(context for context in more if context and context != first)]
 
     def _companion(self, variant: Variant) -> str:
         """Return the decision which, taken the other way, gives a variant a new form; empty where
@@ -308,8 +329,12 @@ class Variants:
     def is_refused(self, variant: Variant) -> bool:
         """Report whether a variant takes a decision without one that it depends on."""
         companions = (self.companions.get(taken, {}) for taken in variant.items())
+        whole = self._whole(variant)
         return any(
             variant.get(key, value) != value for one in companions for key, value in one.items()
+        ) or any(
+            all(whole.get(key, self.default(key)) == value for key, value in refused.items())
+            for refused in self.refused
         )
 
     def bodies(self, variant: Variant) -> Mapping[str, Body]:

@@ -11,11 +11,12 @@ from typing import Any, Final
 from chartkit.addons.migrate.charts.chosen import KINDS, OPERATIONS
 from chartkit.addons.migrate.charts.code import TemplateCode, escaped
 from chartkit.addons.migrate.charts.lines import (
+    branched,
     by_key,
     folded,
-    is_one_block,
     merged,
     negated,
+    shared_names,
     union,
 )
 from chartkit.addons.migrate.charts.lists import LISTS, MORE
@@ -23,6 +24,7 @@ from chartkit.addons.migrate.charts.marks import EXCLUDED, ITEMS, MARK, SPECIMEN
 from chartkit.addons.migrate.charts.normal import normal
 from chartkit.addons.migrate.charts.template import NotPlacedError, argument, show
 from chartkit.addons.migrate.charts.variants import CONTROLLERS, Variants
+from chartkit.addons.migrate.charts.ways import Ways
 from chartkit.addons.migrate.files.printed import CEL, in_reading_order, may_fold
 from chartkit.documents.yaml_dump import dump_text
 from chartkit.helm.syntax import Call, Term
@@ -41,9 +43,11 @@ class Writer:
 
     variants: Variants
     code: TemplateCode = field(init=False)
+    ways: Ways = field(init=False)
 
     def __post_init__(self) -> None:
         self.code = TemplateCode(self.variants)
+        self.ways = Ways(self.variants, self.code.looping)
 
     def document(self, document: str) -> list[tuple[str, list[str]]]:
         """Return the conditions under which a policy is there, each for where those before do not
@@ -51,27 +55,18 @@ class Writer:
         loop = self.variants.list_of(document)
         inside = {loop: ITEMS} if loop else {}
         here = document in self.variants.bodies({})
-        other = [
-            (key, taken)
-            for key, taken in self._others(inside)
-            if (document in self.variants.bodies(taken)) != here
-        ]
-        now = {key: self._now(key, {}) for key, _ in other}
 
         def get(fixed: dict[str, int]) -> Json:
             return self.variants.bodies(fixed).get(document, {}).get("spec", _MISSING)
 
-        ways = [now] if here else list[dict[str, int]]()
-        for at, (_, taken) in enumerate([] if here else other):
-            before = dict(list(now.items())[:at])
-            if all(taken.get(key, value) == value for key, value in before.items()):
-                ways.append({**before, **taken})
         return [
             (
-                self._condition({key: way[key] for key in way if here or way[key] != now.get(key)}),
+                self._condition(
+                    {key: way[key] for key in way if here or way[key] != self.ways.now(key, {})}
+                ),
                 merged(self._entry("spec:", get, {**inside, **way}, 0, "spec")),
             )
-            for way in ways
+            for way in self.ways.of(document)
         ]
 
     def _condition(self, taken: dict[str, int]) -> str:
@@ -86,74 +81,60 @@ class Writer:
             else " ".join(["and"] * bool(codes) + list(map(argument, codes)))
         )
 
-    def _now(self, key: str, fixed: dict[str, int]) -> int:
-        return fixed.get(key, self.variants.default(key))
-
-    def _values(self, key: str) -> tuple[int, int]:
-        return (0, ITEMS) if self.variants.is_list(key) else (0, 1)
-
-    def _others(self, fixed: dict[str, int]) -> list[tuple[str, dict[str, int]]]:
-        """Return the decisions that are not taken, each taken the other way, with those under which
-        it comes up."""
-        owners = self.variants.template.items
-        others = [
-            (key, {**self._context(key, fixed), key: self._other(key, fixed)})
-            for key in self.variants.choices
-            # Those about the items of a list come up in its loop.
-            if key not in fixed and (key not in owners or owners[key] in self.code.looping)
-        ]
-        return [one for one in others if not self.variants.is_refused({**fixed, **one[1]})]
-
-    def _other(self, key: str, fixed: dict[str, int]) -> int:
-        return next(value for value in self._values(key) if value != self._now(key, fixed))
-
-    def _context(self, key: str, fixed: dict[str, int]) -> dict[str, int]:
-        under = self.variants.under.get(key, {})
-        return {name: value for name, value in under.items() if name not in fixed}
-
     def _entry(
         self, head: str, get: _Get, fixed: dict[str, int], indent: int, key: str
     ) -> list[str]:
         base = get(fixed)
         differing = [
-            (name, value)
-            for name, other in self._others(fixed)
+            (other, value)
+            for _, other in self.ways.others(fixed)
             if (value := get({**fixed, **other})) is not base and value != base
         ]
         values = [base, *(value for _, value in differing)]
         if base is _MISSING and not differing:
             return []
         if all(isinstance(value, dict) for value in values):
-            types = [name for name, value in differing if _type(value) != _type(base)]
+            types = [taken for taken, value in differing if _type(value) != _type(base)]
             if types:
                 return self._split(types[0], head, get, fixed, indent, key)
             special = self._special(head, base, indent)
             return special or self._mapping(head, get, fixed, indent, values)
         if all(isinstance(value, list) for value in values):
             repeated = self._repeated(get, fixed)
-            if any(name == repeated and value for name, value in differing):
-                return self._split(str(repeated), head, get, fixed, indent, key)
+            owners = [taken for taken, value in differing if repeated in taken and value]
+            if owners:
+                return self._split(owners[0], head, get, fixed, indent, key)
             lines = self._list(head, get, fixed, indent, values)
             if lines is not None:
                 return lines
         if differing:
             absent = [
-                name for name, value in differing if (value is _MISSING) != (base is _MISSING)
+                taken for taken, value in differing if (value is _MISSING) != (base is _MISSING)
             ]
-            name = absent[0] if absent else differing[0][0]
-            return self._split(name, head, get, fixed, indent, key)
+            return self._split((absent or [differing[0][0]])[0], head, get, fixed, indent, key)
         return self._scalar(head, get, fixed, indent, key)
 
     def _split(
-        self, name: str, head: str, get: _Get, fixed: dict[str, int], indent: int, key: str
+        self,
+        other: dict[str, int],
+        head: str,
+        get: _Get,
+        fixed: dict[str, int],
+        indent: int,
+        key: str,
     ) -> list[str]:
-        no, yes = self._values(name)
+        """Return the lines for a decision either way; other: what else than now is taken, of which
+        the last counts with those before it."""
+        *context, name = other
+        if context and self.variants.under.get(name, {}).keys().isdisjoint(context):
+            # Each counts without the others as well.
+            context, name = [], min(other, key=self.variants.choices.index)
+            other = {name: other[name]}
+        no, yes = self.ways.values(name)
         if self._is_optional(name, get, fixed, key):
             if key in CEL:
                 self.code.optional.add(self.code.at(name))
             return self._entry(head, get, {**fixed, name: yes}, indent, key)
-        context = self._context(name, fixed)
-        other = {**context, name: self._other(name, fixed)}
         if other[name] == yes:
             then, otherwise = {**fixed, **other}, {**fixed, name: no}
         elif context:
@@ -162,22 +143,8 @@ class Writer:
             then, otherwise = {**fixed, name: yes}, {**fixed, name: no}
         inside = self._entry(head, get, then, indent, key)
         outside = self._entry(head, get, otherwise, indent, key)
-        pad = " " * indent
-        code = self._condition({key: then[key] for key in (*context, name)})
-        if not inside:
-            inside, outside, code = outside, [], negated(code)
-        lines = [f"{pad}{{{{- if {code} }}}}", *inside]
-        printed = [line for line in inside if "{{" in line]
-        if not outside and len(printed) == 1 and printed[0].endswith(f" {{{{ {code} }}}}"):
-            inside = [line.replace(f"{{{{ {code} }}}}", "{{ . }}") for line in inside]
-            lines = [f"{pad}{{{{- with {code} }}}}", *inside]
-        if outside:
-            chained = outside[0].startswith(f"{pad}{{{{- if ") and is_one_block(outside, pad)
-            if chained:
-                lines += [outside[0].replace("{{- if ", "{{- else if ", 1), *outside[1:]]
-                return lines
-            lines += [f"{pad}{{{{- else }}}}", *outside]
-        return [*lines, f"{pad}{{{{- end }}}}"]
+        code = self._condition({part: then[part] for part in (*context, name)})
+        return branched(code, inside, outside, " " * indent)
 
     def _mapping(
         self, head: str, get: _Get, fixed: dict[str, int], indent: int, values: Sequence[Any]
@@ -213,7 +180,8 @@ class Writer:
         if not any(values):
             return [f"{pad}{head} []"]
         below = indent if head != "-" else indent + 2
-        named = [by_key(value) for value in values]
+        shared = shared_names(values)
+        named = [by_key(value, shared) for value in values]
         same_lengths = len({len(value) for value in values}) == 1
         repeated = self._repeated(get, fixed)
         if repeated is not None and same_lengths:
@@ -227,7 +195,7 @@ class Writer:
         def child(key: Any) -> _Get:
             def inner(fixed: dict[str, int]) -> Json:
                 value = get(fixed)
-                named = by_key(value) if isinstance(value, list) else None
+                named = by_key(value, shared) if isinstance(value, list) else None
                 return (named or {}).get(key, _MISSING)
 
             return _at(get, key) if same_lengths else inner
@@ -239,7 +207,7 @@ class Writer:
         """Return the list that a value repeats something for, None where it repeats nothing."""
         base = get(fixed)
         for name in self.variants.template.lists:
-            if name not in self.code.looping and self._now(name, fixed) == ITEMS:
+            if name not in self.code.looping and self.ways.now(name, fixed) == ITEMS:
                 more = get({**fixed, name: MORE})
                 if more != base:
                     return name
@@ -424,7 +392,7 @@ class Writer:
 
     def _is_optional(self, name: str, get: _Get, fixed: dict[str, int], key: str) -> bool:
         """Report whether an expression may have an empty list where it lacks a list of values."""
-        no, yes = self._values(name)
+        no, yes = self.ways.values(name)
         with_list, without = get({**fixed, name: yes}), get({**fixed, name: no})
         if not self.variants.is_list(name) or not isinstance(with_list, str):
             return False

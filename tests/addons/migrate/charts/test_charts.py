@@ -754,3 +754,31 @@ def test_comments_of_values_are_as_the_others(tmp_path: Path) -> None:
     text = (chart / "values.yaml").read_text()
     assert "## @param policyType Form of the policies: " in text
     assert "# -- " not in text
+
+
+def test_conditions_that_count_together_are_written_together(tmp_path: Path) -> None:
+    settings = "  {{- if and .Values.a .Values.b }}\n  failurePolicy: Ignore\n  {{- end }}\n"
+    more = "          {{- if .Values.b }}\n          {{- if .Values.a }}\n"
+    pattern = f"{HOST_PID}{more}          =(hostIPC): false\n          {{{{- end }}}}\n"
+    template = policy(rule(f"{pattern}          {{{{- end }}}}\n"), settings)
+    chart = write_chart(tmp_path / "c", {"p.yaml": template}, f"{VALUES}a: false\nb: false\n")
+    assert migrated(chart).left == []
+    assert "{{- else if and .Values.a .Values.b }}" in (chart / "templates/p.yaml").read_text()
+    for values, messages in (({"a": True}, 1), ({"b": True}, 1), ({"a": True, "b": True}, 2)):
+        (new,) = new_policies(chart, **values)
+        assert len(new["spec"]["validations"]) == messages
+        assert (new["spec"].get("failurePolicy") == "Ignore") == (messages == 2)
+
+
+def test_decisions_that_together_make_other_policies_stop_helm(tmp_path: Path) -> None:
+    first = "    {{- with .Values.omit }}\n    exclude:\n      any:\n      - resources:\n"
+    first += "          namespaces: {{ toJson . }}\n    {{- end }}\n"
+    second = rule("      pattern:\n        spec:\n          =(hostIPC): false\n")
+    rules = f"{rule(HOST_PID, first)}  {{{{- if .Values.ipc }}}}\n"
+    rules += f"{second.replace('name: r', 'name: s')}  {{{{- end }}}}\n"
+    chart = write_chart(tmp_path / "c", {"p.yaml": policy(rules)}, f"{VALUES}omit: []\n")
+    assert migrated(chart).left == []
+    assert len(new_policies(chart, omit=["a"])[0]["spec"]["matchConditions"]) == 1
+    assert len(new_policies(chart, ipc=True)[0]["spec"]["validations"]) == 2
+    with pytest.raises(RenderError, match="omit is set and ipc is set: together they divide"):
+        new_policies(chart, omit=["a"], ipc=True)

@@ -10,6 +10,7 @@ import hashlib
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import takewhile
 from typing import Any, Final
 
 from chartkit.addons.migrate.conversion import NotConvertible
@@ -155,6 +156,13 @@ def _belongs(policy: Policy, rule: Made, group: Sequence[Made]) -> bool:
 def _independent(rule: Made) -> bool:
     """Report whether nothing in a rule can keep another one's objects from being generated."""
     return rule.converted.kind is not CelKind.GENERATING or not rule.converted.may_fail
+
+
+def entries_before(rule: Rule, took: Sequence[Made]) -> int:
+    """Return how many entries of a new policy stand before those of a rule; took: what the policy
+    took over."""
+    before = takewhile(lambda part: part.rule is not rule, took)
+    return sum(len(part.converted.spec[_LISTS[part.converted.kind]]) for part in before)
 
 
 def _settings(rule: Made) -> Body:

@@ -57,7 +57,8 @@ class RuleOutcome:
     refuses_updates: whether it let updates pass of objects that violate already, and refuses them
     now; remarks:
     sentences about what is assumed and about values that hardly any object has; nearest: the
-    nearest CEL of a rule that is left; assumed: types of fields that no table knows, by path.
+    nearest CEL of a rule that is left; assumed: types of fields that no table knows, by path;
+    entry: the index of its first entry in what the first of its documents lists (`validations`).
     """
 
     rule: str
@@ -71,6 +72,7 @@ class RuleOutcome:
     remarks: tuple[str, ...] = ()
     nearest: str = ""
     assumed: Mapping[str, str] = field(default_factory=dict)
+    entry: int = 0
 
     @property
     def converted(self) -> bool:

@@ -15,7 +15,7 @@ from chartkit.addons.migrate.acceptance import (
     with_connections,
 )
 from chartkit.addons.migrate.admission import KYVERNO, Target, admission_policies, changes_of
-from chartkit.addons.migrate.assembly import Made, assemble, by_action
+from chartkit.addons.migrate.assembly import Made, assemble, by_action, entries_before
 from chartkit.addons.migrate.cleanup import convert_cleanup
 from chartkit.addons.migrate.conversion import (
     Conversion,
@@ -236,8 +236,8 @@ class Batch:
         more: Sequence[str],
     ) -> RuleOutcome:
         """Return the outcome of a rule that was converted; more: further changes."""
-        names = [
-            f"{body['kind']}/{body['metadata']['name']}"
+        taken = [
+            (f"{body['kind']}/{body['metadata']['name']}", entries_before(rule, took))
             for body, took in documents
             if any(part.rule is rule for part in took) and "policyName" not in body["spec"]
         ]
@@ -252,11 +252,12 @@ class Batch:
             rule.name,
             type_of(rule.body),
             location,
-            tuple(names),
+            tuple(name for name, _ in taken),
             changes=tuple(changes),
             drops_deletions=drops,
             remarks=(*remarks, *filter(None, [described(assumed)])),
             assumed=assumed,
+            entry=next((entries for _, entries in taken), 0),
         )
 
     def _assembled(

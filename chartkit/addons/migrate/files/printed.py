@@ -312,11 +312,12 @@ def _blocks(value: Json, key: str = "") -> Json:
 def margins(
     comments: Sequence[Comment],
     documents: Sequence[Body],
-    place_of: Mapping[int, int],
+    place_of: Mapping[int, tuple[int, int]],
 ) -> list[Margin]:
     """Return the comments of a legacy policy, placed in the documents that replace it.
 
-    place_of: the document that takes over a rule, by the rule's index; comments of rules that stay
+    place_of: the document that takes over a rule, and the index of the rule's first entry in its
+    list, by the rule's index; comments of rules that stay
     are left out, since they stay with them.
     """
     made = [Margin() for _ in documents]
@@ -327,8 +328,10 @@ def margins(
         elif path[:2] == ("spec", "rules") and len(path) > 2:
             index = path[2]
             if isinstance(index, int) and index in place_of:
-                at = place_of[index]
-                _add(made[at], _section(documents[at]), comment.text)
+                at, entry = place_of[index]
+                is_alone = sum(document == at for document, _ in place_of.values()) == 1
+                section = _section(documents[at])
+                _add(made[at], section if is_alone else (*section, entry), comment.text)
         elif path[:1] == ("spec",) and len(path) > 1:
             _add(made[0], _section(documents[0]), comment.text)
         elif comment.is_alone or path in made[0].beside or _nearest(documents[0], path) != path:

@@ -300,7 +300,7 @@ def _new(migrated: MigratedObject, comments: Sequence[Comment] = ()) -> Iterator
         return
     names = [f"{body['kind']}/{body['metadata']['name']}" for body in documents]
     place_of = {
-        index: names.index(outcome.replaced_by[0])
+        index: (names.index(outcome.replaced_by[0]), outcome.entry)
         for index, outcome in enumerate(migrated.outcomes)
         if outcome.converted and outcome.replaced_by and outcome.replaced_by[0] in names
     }

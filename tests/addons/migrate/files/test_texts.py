@@ -45,6 +45,22 @@ def test_comments_stay_where_they_were(tmp_path: Path) -> None:
     assert "A Pod needs # the label team." in after
 
 
+def test_comments_of_several_rules_stand_at_their_own_entries(tmp_path: Path) -> None:
+    second = _GOOD.replace("# each Pod", "# each owner").replace("- name: ", "- name: second-")
+    after = _file(tmp_path, f"{_HEAD}  rules:\n{_GOOD}{second}")
+    lines = after[after.index("  validations:") :].splitlines()
+    comments = [line.strip() for line in lines if line.startswith("  #")]
+    assert comments == [
+        "# each Pod has an owner",
+        "# one letter is enough",
+        "# each owner has an owner",
+        "# one letter is enough",
+    ]
+    at = lines.index("  # each owner has an owner")
+    assert lines[at + 2].startswith("  - message: ")
+    assert lines[1] == "  # each Pod has an owner"
+
+
 def test_a_rule_that_is_left_keeps_its_text(tmp_path: Path) -> None:
     after = _file(tmp_path, f"{_HEAD}  rules:\n{_GOOD}{_HARD}")
     new, left = after.split("---\n")

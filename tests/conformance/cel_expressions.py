@@ -8,21 +8,9 @@ from chartkit.engine.cel import types
 from chartkit.engine.cel.declarations import Environment, StructType, Variable
 from chartkit.engine.cel.environments import ENVIRONMENTS
 from chartkit.engine.cel.types import Type
+from tests.data import tables
 
-ENVIRONMENT_OF: Final[Mapping[str, str]] = {
-    "ValidatingAdmissionPolicy": "vap",
-    "MutatingAdmissionPolicy": "map",
-    "ValidatingPolicy": "vpol",
-    "MutatingPolicy": "mpol",
-    "GeneratingPolicy": "gpol",
-    "DeletingPolicy": "dpol",
-    "ImageValidatingPolicy": "ivpol",
-    "NamespacedValidatingPolicy": "nvpol",
-    "NamespacedMutatingPolicy": "nmpol",
-    "NamespacedGeneratingPolicy": "ngpol",
-    "NamespacedDeletingPolicy": "ndpol",
-    "NamespacedImageValidatingPolicy": "nivpol",
-}
+ENVIRONMENT_OF: Final[Mapping[str, str]] = tables(__file__)["environment_of"]
 _FIELDS: Final = ("expression", "messageExpression", "valueExpression")
 _GROUPS: Final = ("policies.kyverno.io/", "admissionregistration.k8s.io/")
 _ELSEWHERE: Final = ("Envoy", "HTTP")

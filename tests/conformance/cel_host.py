@@ -7,23 +7,9 @@ from typing import Any, Final
 from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.host import Host
 from chartkit.model import Body, Json
+from tests.data import tables
 
-_PLURALS: Final = {
-    "Pod": "pods",
-    "ConfigMap": "configmaps",
-    "Secret": "secrets",
-    "Namespace": "namespaces",
-    "Service": "services",
-    "Deployment": "deployments",
-    "StatefulSet": "statefulsets",
-    "DaemonSet": "daemonsets",
-    "ReplicaSet": "replicasets",
-    "Job": "jobs",
-    "CronJob": "cronjobs",
-    "Ingress": "ingresses",
-    "NetworkPolicy": "networkpolicies",
-    "Node": "nodes",
-}
+_PLURALS: Final[dict[str, str]] = tables(__file__)["plurals"]
 
 
 class RecordedHost(Host):

@@ -18,6 +18,7 @@ from types import ModuleType
 from typing import Any, Final
 
 from tests.conformance.deviations import DEVIATIONS
+from tests.data import tables
 
 Case = dict[str, Any]
 RunCase = Callable[[Case], str | None]
@@ -32,19 +33,7 @@ class Verdict:
     reworded: int = 0
 
 
-RUNNERS: Final = {
-    "jmespath": "tests.conformance.engine_jmespath",
-    "variables": "tests.conformance.engine_policies",
-    "conditions": "tests.conformance.engine_conditions",
-    "patterns": "tests.conformance.engine_policies",
-    "mutate": "tests.conformance.engine_policies",
-    "match": "tests.conformance.engine_policies",
-    "podsecurity": "tests.conformance.engine_policies",
-    "generate": "tests.conformance.engine_policies",
-    "cel": "tests.conformance.engine_cel",
-    "cel-kyverno": "tests.conformance.engine_cel",
-    "cel-policies": "tests.conformance.engine_cel_policies",
-}
+RUNNERS: Final = tables(__file__)["runners"]
 """The module whose `run_case` runs each file, or `judge` where it counts messages too."""
 
 _ENOUGH: Final = 0.995

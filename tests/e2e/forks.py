@@ -17,18 +17,9 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Final
 
-_POLICY: Final = """\
-apiVersion: kyverno.io/v1
-kind: ClusterPolicy
-metadata: {name: a}
-spec:
-  rules:
-    - name: b
-      match: {any: [{resources: {kinds: [Pod]}}]}
-      validate: {message: c, pattern: {metadata: {labels: {d: "?*"}}}}
----
-{apiVersion: v1, kind: Pod, metadata: {name: a}, spec: {containers: [{name: b, image: c}]}}
-"""
+from tests.data import beside
+
+_POLICY: Final = beside(__file__)["policy"]
 _THREADS: Final = Path("/proc/self/task")
 
 

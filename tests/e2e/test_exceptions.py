@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.data import beside
+from tests.data import beside, from_table
 from tests.e2e.command import chartkit
 from tests.e2e.test_gate import POLICIES, pod, suppress
 
@@ -73,14 +73,7 @@ def test_one_rule_is_excepted(tmp_path: Path) -> None:
     }
 
 
-@pytest.mark.parametrize(
-    ("text", "code", "message"),
-    [
-        ("- {policy: require-team}\n", 1, "has no reason"),
-        ("- {policy: other, reason: x}\n", 1, "other is none of the policies"),
-        (None, 2, "no object has a suppression"),
-    ],
-)
+@from_table("text", "code", "message")
 def test_what_no_exception_stands_for_is_named(
     tmp_path: Path, text: str | None, code: int, message: str
 ) -> None:

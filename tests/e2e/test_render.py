@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from chartkit.kyverno.releases import current
-from tests.data import beside
+from tests.data import beside, from_table
 from tests.e2e.command import PROGRAM, chartkit, snapshot
 
 _KYVERNO = current().version
@@ -147,14 +147,7 @@ def test_a_conflict_is_shown_and_goes_where_the_user_says(project: Path) -> None
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("old", "new", "expected"),
-    [
-        ("replicas: 3", "replicas: 2", "admission-controller has 2 replicas, which is refused"),
-        ("replicas: 3", "replicas: null", "admission-controller has 1 replica, and this"),
-        ("admissionController:", "admisionController: {}\nadmissionController:", "unknown key"),
-    ],
-)
+@from_table("old", "new", "expected")
 def test_a_failed_check_writes_nothing(project: Path, old: str, new: str, expected: str) -> None:
     replace(project / "charts" / "kyverno" / "values_prd.yaml", old, new)
     replace(project / "chartkit.yaml", "action: Audit", "action: Enforce")

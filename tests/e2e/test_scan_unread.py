@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.data import beside
+from tests.data import beside, tables
 from tests.e2e.command import chartkit
 
 POD = (
@@ -46,17 +46,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-ROWS = {
-    "in/bytes.yaml": "is not UTF-8 text",
-    "in/chart/templates/a.yaml:1:9": "Helm cannot render the chart",
-    "in/deep.json:1": "is nested deeper",
-    "in/gone.yaml": "no such file",
-    "in/linked/out": "leads out",
-    "in/loop.yaml": "no such file",
-    "in/open.yaml:4:1": "is not YAML",
-    "in/pipe.yaml": "is a named pipe",
-    "in/remote/values.schema.json": "example.com",
-}
+ROWS = tables(__file__)["rows"]
 
 
 def _rows(err: str) -> list[str]:

@@ -8,13 +8,7 @@ from tests.data import from_table
 _KIND = "x.example.com/v1/Thing"
 
 
-@pytest.mark.parametrize(
-    ("kind", "condition", "resource"),
-    [
-        ("*.example.com/*/*", "request.kind.group.endsWith('.example.com')", "*"),
-        ("x.example.com/v1*/Thing", "request.kind.version.startsWith('v1')", "things"),
-    ],
-)
+@from_table("kind", "condition", "resource")
 def test_groups_and_versions_with_wildcards_are_tested(
     kind: str, condition: str, resource: str
 ) -> None:
@@ -73,13 +67,7 @@ def test_fields_of_unknown_types_are_in_order(key: str, operator: str, value: st
     proved(deny(f"{{{{ {key} }}}}", operator, value), _KIND)
 
 
-@pytest.mark.parametrize(
-    "query",
-    [
-        "[request.object.spec.a.rev, request.object.spec.bs[].rev][]",
-        "request.object.spec.bs[?contains(names, 'x')].rev",
-    ],
-)
+@from_table("query")
 def test_lists_of_values_of_unknown_types(query: str) -> None:
     proved(deny(f"{{{{ {query} }}}}", "AnyIn", "[main]"), _KIND)
 

@@ -15,7 +15,7 @@ from chartkit.errors import CompileError
 from chartkit.model import Body, Location, Resource, mapping_at
 from tests.addons.migrate.files.migrations import migrated
 from tests.command_reports import in_format
-from tests.data import from_table
+from tests.data import from_table, tables
 
 _MEMORY = Location("policy.yaml", path="")
 
@@ -116,14 +116,7 @@ def test_an_exception_follows_the_rule_that_converts() -> None:
     assert conversion.remaining is None
 
 
-_GENERATE = {
-    "apiVersion": "v1",
-    "kind": "ConfigMap",
-    "name": "made",
-    "namespace": "default",
-    "synchronize": False,
-    "data": {"data": {"a": "b"}},
-}
+_GENERATE = tables(__file__)["generate"]
 _HARD = {"all": [{"key": "{{ nosuch(@) }}", "operator": "Equals", "value": 1}]}
 
 

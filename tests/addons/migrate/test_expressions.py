@@ -137,13 +137,7 @@ validate:
     assert same_result(rule, body) == result
 
 
-@pytest.mark.parametrize(
-    ("pattern", "reason"),
-    [
-        ("'>{{request.object.metadata.name}}'", "next to an operator"),
-        ("'{{request.object.spec.containers[].name}}'", "whose type is not known"),
-    ],
-)
+@from_table("pattern", "reason")
 def test_variables_in_patterns_that_are_refused(pattern: str, reason: str) -> None:
     rule = f"validate: {{message: m, pattern: {{spec: {{nodeName: {pattern}}}}}}}"
     assert reason in converted(rule, "Pod").reason

@@ -122,13 +122,7 @@ def test_what_is_left_out_is_told(rule: str, told: str) -> None:
     assert any(each.startswith(told) for each in found.changes) or not found.documents
 
 
-@pytest.mark.parametrize(
-    ("rule", "spec"),
-    [
-        (f"{_PATTERN}\ncelPreconditions: [{{name: a, expression: 'true'}}]", {}),
-        (_PATTERN, {_IN_NAMESPACE: [{"action": "Enforce", "namespaceSelector": {}}]}),
-    ],
-)
+@from_table("rule", "spec")
 def test_what_has_no_field_stays(rule: str, spec: Body) -> None:
     conversion = convert(_legacy(rule, "ConfigMap", spec))
     assert not conversion.documents

@@ -18,13 +18,7 @@ def test_a_star_of_a_role(key: str, operator: str, value: str, verbs: list[str])
     same_result(deny(key, operator, value), {**body, "metadata": {"name": "r"}, "rules": rules})
 
 
-@pytest.mark.parametrize(
-    ("value", "test"),
-    [
-        ("[bind]", "rule.verbs.exists(verb, verb in ['bind', '*'])"),
-        ("[bind, '*']", "rule.verbs.size() > 0"),
-    ],
-)
+@from_table("value", "test")
 def test_it_reads_as_a_person_would_write_it(value: str, test: str) -> None:
     (expression,) = converted(deny(_VERBS, "AnyIn", value), "Role").expressions
     assert test in expression

@@ -25,7 +25,7 @@ from chartkit.cli.main import cli
 from tests.addons.playground.browser import asked, launched, served
 from tests.addons.playground.test_link import POD, POLICY, SECRET, carried, packed
 from tests.browser.test_html_report import CHROMIUM
-from tests.data import beside
+from tests.data import beside, tables
 from tests.shared import ROOT, shared
 
 if TYPE_CHECKING:
@@ -66,15 +66,7 @@ MORE_SECRETS = [
     "a: &kind x\nkind: *kind\n",
     """note: '{"kind": "Secret"}'\n""",
 ]
-_FILES: Final = {
-    "cel-policies": 80,
-    "generate": 30,
-    "match": 40,
-    "mutate": 40,
-    "patterns": 50,
-    "podsecurity": 30,
-    "variables": 30,
-}
+_FILES: Final = tables(__file__)["files"]
 """The cases of each file, at equal distances."""
 Row = tuple[str, ...]
 LABELS = beside(__file__)["labels"]

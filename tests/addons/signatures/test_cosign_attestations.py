@@ -11,6 +11,7 @@ from chartkit.engine.ports.signatures import SignatureError, VerificationRequest
 from chartkit.errors import LookupFailed
 from chartkit.model import Body
 from tests.addons.signatures.cosign_bench import KIND, Bench, Make
+from tests.data import from_table
 from tests.signing.authority import key_pem
 from tests.signing.cosign import ENVELOPE, IN_TOTO, SIGNATURE, Layer, Signer, statement
 from tests.signing.rekor import intoto
@@ -60,13 +61,7 @@ def test_data_of_cosigns_own_statements_is_read(bench: Bench, data: Any, seen: A
     assert one["predicate"] == {"Data": seen, "Timestamp": ""}
 
 
-@pytest.mark.parametrize(
-    ("predicate", "wanted"),
-    [
-        ("text", "failed to decode CosignCustomProvenanceV01"),
-        ({}, "missing predicate in CosignCustomProvenanceV01"),
-    ],
-)
+@from_table("predicate", "wanted")
 def test_statements_of_cosign_without_data(bench: Bench, predicate: Any, wanted: str) -> None:
     def make(digest: str) -> Layer:
         return bench.signer.attested({**statement(digest, CUSTOM, predicate), "_type": CUSTOM})

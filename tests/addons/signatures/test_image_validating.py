@@ -120,13 +120,7 @@ def test_image_validating_signatures(
         assert (status, message, found) == ("pass", "success", "")
 
 
-@pytest.mark.parametrize(
-    ("name", "attestation", "attestor", "holds"),
-    [
-        ("bundle", "built", "ours", "predicate.by == 'ci'"),
-        ("notary", "sbom", "store", "bomFormat == 'CycloneDX'"),
-    ],
-)
+@from_table("name", "attestation", "attestor", "holds")
 def test_image_validating_attestations(
     registry: Registry, tmp_path: Path, name: str, attestation: str, attestor: str, holds: str
 ) -> None:

@@ -20,6 +20,7 @@ from chartkit.engine.policies import compile_any
 from chartkit.engine.request import Request
 from chartkit.engine.verdicts import Judge
 from chartkit.model import Body, Resource, RuleResult, Status
+from tests.data import from_table
 from tests.unit.engine.policies import policy_resource, rule
 
 
@@ -88,11 +89,7 @@ def test_a_function_of_jmespath(monkeypatch: pytest.MonkeyPatch) -> None:
     assert _is_shared(_results(policy_resource(rule(validate={"message": "m", "deny": deny}))))
 
 
-@pytest.mark.parametrize(
-    "text",
-    ["object.metadata.labels.app.shout()", "loud(object.metadata.labels.app)"],
-    ids=("function", "macro"),
-)
+@from_table("text")
 def test_a_function_and_a_macro_of_cel(
     monkeypatch: pytest.MonkeyPatch, environment: Environment, text: str
 ) -> None:

@@ -6,6 +6,7 @@ import pytest
 
 from chartkit.errors import MissingChartError, RenderError
 from chartkit.helm.render import render_chart
+from tests.data import from_table
 
 CHART = "apiVersion: v2\nname: NAME\nversion: 1.0.0\n"
 OBJECT = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: NAME}\n"
@@ -44,18 +45,7 @@ def test_a_chart_in_charts_is_there(tmp_path: Path) -> None:
     assert _names(chart) == ["child", "parent"]
 
 
-@pytest.mark.parametrize(
-    ("switch", "values", "is_needed"),
-    [
-        ("condition: child.enabled", "child: {enabled: false}", False),
-        ("condition: child.enabled", "child: {enabled: true}", True),
-        ("condition: child.enabled", "", True),
-        ("condition: 'no.value,child.enabled'", "child: {enabled: false}", False),
-        ("tags: [db]", "tags: {db: false}", False),
-        ("tags: [db, web]", "tags: {db: false, web: true}", True),
-        ("condition: child.live, tags: [db]", "child: {live: true}\ntags: {db: false}", True),
-    ],
-)
+@from_table("switch", "values", "is_needed")
 def test_a_chart_that_values_switch_off_is_not_needed(
     tmp_path: Path, switch: str, values: str, is_needed: bool
 ) -> None:

@@ -9,7 +9,7 @@ from chartkit.helm.model import ChartError
 from chartkit.helm.render import render_chart
 from chartkit.helm.staging import check_references
 from chartkit.model import Json
-from tests.data import from_table
+from tests.data import from_table, tables
 from tests.errors import error_of
 from tests.unit.helm.conftest import Write
 from tests.unit.helm.test_links import SUB, archive
@@ -123,15 +123,7 @@ def test_what_stays_inside(place: str) -> None:
     assert allowed(FINE[place]) == []
 
 
-UNRESOLVED: dict[str, Json] = {
-    "a reference": {"$ref": "urn:e:a"},
-    "in capitals": {"items": {"$ref": "URN:e:a"}},
-    "like a file": {"$ref": "urn:///etc/passwd"},
-    "like a host": {"$ref": "urn://127.0.0.1:9/x"},
-    "the dialect": {"$schema": "urn:e:a"},
-    "dynamic": {"$dynamicRef": "urn:e:a"},
-    "below a base": {"$id": "https://e.com/x", "items": {"$ref": "urn:e:a"}},
-}
+UNRESOLVED: dict[str, Json] = tables(__file__)["unresolved"]
 
 
 @pytest.mark.parametrize("place", UNRESOLVED)

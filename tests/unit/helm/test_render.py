@@ -11,51 +11,11 @@ from chartkit.helm.backend import VARIABLE
 from chartkit.helm.chart_values import merge
 from chartkit.helm.render import admit, dry_run, lint_chart, render_chart
 from chartkit.model import Severity
+from tests.data import from_table, tables
 from tests.errors import error_of
 from tests.files import write_files
 
-CHART = {
-    "Chart.yaml": ('apiVersion: v2\nname: demo\nversion: 0.1.0\nkubeVersion: ">=1.25-0 <1.35-0"\n'),
-    "values.yaml": "count: 1\nlabels:\n  one: first\n  two: second\n",
-    "values.schema.json": """{
-  "type": "object", "additionalProperties": false,
-  "properties": {
-    "count": {"type": "integer"}, "labels": {"type": "object"}, "global": {"type": "object"}
-  }
-}""",
-    "templates/config.yaml": """\
-apiVersion: v1
-kind: ConfigMap
-metadata:
-  name: {{ .Release.Name }}
-  namespace: {{ .Release.Namespace }}
-  labels: {{ toJson .Values.labels }}
-data:
-  version: {{ .Capabilities.KubeVersion.Version }}
-  monitoring: {{ .Capabilities.APIVersions.Has "monitoring.coreos.com/v1" | quote }}
----
-{{- if eq (int .Values.count) 7 }}
-{{ fail "seven is too many" }}
-{{- end }}
-apiVersion: v1
-kind: Secret
-metadata:
-  name: second
-""",
-    "templates/hook.yaml": """\
-apiVersion: v1
-kind: ConfigMap
-metadata:
-  name: hook
-  annotations: {"helm.sh/hook": pre-delete}
-""",
-    "templates/NOTES.txt": "hello {{ .Release.Name }}\n",
-    "crds/thing.yaml": """\
-apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata: {name: things.example.com}
-""",
-}
+CHART = tables(__file__)["chart"]
 
 
 @pytest.fixture(params=["library", "helm_program", "helm3_program"])
@@ -206,14 +166,7 @@ def test_a_plan_renders_as_the_folder_does(tmp_path: Path) -> None:
     assert str(from_plan.resources[0].location) == "demo/templates/config.yaml:2"
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("x: y: z\n", "demo/templates/bad.yaml: renders to what Kubernetes cannot read: is not"),
-        ("x: y\n", "demo/templates/bad.yaml: renders to what Kubernetes cannot read: has no"),
-        ("- 1\n", "demo/templates/bad.yaml: renders to what Kubernetes cannot read: is not a"),
-    ],
-)
+@from_table("text", "expected")
 def test_what_is_rendered_must_be_objects(tmp_path: Path, text: str, expected: str) -> None:
     assert refusal(tmp_path, **{"templates/bad.yaml": text}).startswith(expected)
 

@@ -23,6 +23,7 @@ from chartkit.kyverno.policy_fields import (
 )
 from chartkit.kyverno.versions import Version
 from chartkit.model import Body, Json
+from tests.data import from_table
 
 
 def _policy(rule: Body | None = None, **spec: Any) -> Body:
@@ -109,18 +110,7 @@ def _cel_autogen_policy(constraints: Json) -> Body:
     return {"kind": "ValidatingPolicy", "spec": {"matchConstraints": constraints}}
 
 
-@pytest.mark.parametrize(
-    ("constraints", "extended"),
-    [
-        ({"resourceRules": [PODS]}, True),
-        ({"resourceRules": [{**PODS, "operations": ["CREATE"]}]}, True),
-        ({"resourceRules": [{**PODS, "resourceNames": ["a"]}]}, False),
-        ({"resourceRules": [{**PODS, "resources": ["pods", "services"]}]}, False),
-        ({"resourceRules": [PODS, PODS]}, False),
-        ({"resourceRules": [PODS], "objectSelector": {"matchLabels": {"a": "b"}}}, False),
-        ({"resourceRules": [PODS], "excludeResourceRules": [PODS]}, False),
-    ],
-)
+@from_table("constraints", "extended")
 def test_policies_of_pods_alone(constraints: Body, extended: bool) -> None:
     assert extends_to_controllers(_cel_autogen_policy(constraints)) is extended
 

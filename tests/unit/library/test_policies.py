@@ -110,32 +110,14 @@ def test_an_empty_library_is_refused(tmp_path: Path) -> None:
         read_library([tmp_path])
 
 
-@pytest.mark.parametrize(
-    ("metadata", "message"),
-    [
-        ("", "documents where one is wanted|must be a mapping"),
-        ("a: [", "metadata.yaml:"),
-        ("[]", "must be a mapping"),
-        ("title: a\n---\ntitle: b\n", "2 documents where one is wanted"),
-        ("title: Mine\n", "has no 'category'"),
-    ],
-)
+@from_table("metadata", "message")
 def test_broken_metadata_is_refused(tmp_path: Path, metadata: str, message: str) -> None:
     write_policy(tmp_path, "mine")
     error = error_of(InputError, _read, tmp_path / "mine", metadata=metadata)
     assert any(part in str(error) for part in message.split("|"))
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "message"),
-    [
-        ("severity: ", "severity: grave # ", "'severity' must be"),
-        ("minimumKyverno: ", "minimumKyverno: 1.6 # ", "'minimumKyverno' must be text"),
-        ("minimumKyverno: ", "minimumKyverno: soon # ", "does not fit its form"),
-        ("severity: ", "titel: x\nseverity: ", "unknown key 'titel'"),
-        ("severity: ", "severity: low\nseverity: ", "the key 'severity' stands here a second time"),
-    ],
-)
+@from_table("old", "new", "message")
 def test_wrong_metadata_is_refused_with_its_place(
     tmp_path: Path, old: str, new: str, message: str
 ) -> None:
@@ -149,15 +131,7 @@ def test_wrong_metadata_is_refused_with_its_place(
     assert error.location.line > 0
 
 
-@pytest.mark.parametrize(
-    ("more", "message"),
-    [
-        ("parameters: {minimum: {type: integer, description: x}}\n", "has no 'default'"),
-        ("parameters: {Minimum: {type: integer, default: 1, description: x}}\n", "'Minimum'"),
-        ("parameters: {minimum: {type: number, default: 1, description: x}}\n", "must be"),
-        ("sharedParameters: [standrad]\n", "no shared parameter 'standrad'"),
-    ],
-)
+@from_table("more", "message")
 def test_wrong_parameters_are_refused(tmp_path: Path, more: str, message: str) -> None:
     write_policy(tmp_path, "mine", more=more)
     (tmp_path / "parameters.yaml").write_text(_SHARED)

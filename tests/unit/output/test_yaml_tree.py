@@ -14,6 +14,7 @@ from chartkit.model import Json
 from chartkit.output.yaml_edit import text_of
 from chartkit.output.yaml_tree import Block, Entry, Leaf, Tree, write_tree
 from chartkit.output.yaml_tree_reader import read_tree
+from tests.data import from_table
 from tests.draws import draws
 
 ROOT = Path(__file__).parents[3]
@@ -145,13 +146,7 @@ def test_keys_that_are_no_text() -> None:
     assert str(refused.value).startswith("old.yaml:2:1: ")
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("x: &a {b: 1}\n<<: *a\n", "has a merge key"),
-        ("? a\n: 1\n", "has a key behind a '?'"),
-    ],
-)
+@from_table("text", "message")
 def test_keys_that_cannot_be_moved(text: str, message: str) -> None:
     with pytest.raises(InputError, match=re.escape(message)):
         read(text)

@@ -237,13 +237,7 @@ def test_a_mistake_of_an_own_policy_is_named_once(
     assert (row.check, str(row.location)) == ("policies", f"{own / file}:{place}")
 
 
-@pytest.mark.parametrize(
-    ("file", "right", "wrong", "said"),
-    [
-        ("policy.yaml", "kinds:\n", "kinds: [\n", "policy.yaml:12:17: policy 'mine' is not YAML"),
-        ("cel.yaml", "validations:", "validation:", "cel.yaml:15:3: the CEL form of policy 'mine'"),
-    ],
-)
+@from_table("file", "right", "wrong", "said")
 def test_a_policy_that_cannot_be_read_is_named_at_its_line(
     tmp_path: Path, file: str, right: str, wrong: str, said: str
 ) -> None:
@@ -319,16 +313,7 @@ def test_a_library_that_holds_nothing_is_named_at_its_line(tmp_path: Path, there
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("form", "right", "wrong", "place", "hint"),
-    [
-        ("policy", "validate:", "validat:", "24:7", "did you mean 'validate'?"),
-        ("policy", "operator: Equals", "operator: Equal2", "22:13", "did you mean 'Equal'?"),
-        ("policy", "teams.team ||", "temas.team ||", "29:26", "did you mean 'teams'?"),
-        ("policy", "- Pod\n", "- Podd\n", "14:19", "did you mean 'Pod'?"),
-        ("cel", "startsWith", "startWith", "16:52", "did you mean 'startsWith'?"),
-    ],
-)
+@from_table("form", "right", "wrong", "place", "hint")
 def test_a_mistake_in_an_upstream_policy_is_one_row_at_its_place_for_all_environments(
     tmp_path: Path, form: str, right: str, wrong: str, place: str, hint: str
 ) -> None:

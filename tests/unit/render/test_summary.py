@@ -24,7 +24,7 @@ from chartkit.render.model import Outcome, RenderResult, Row, rows
 from chartkit.render.pipeline import RenderOptions, render_project
 from chartkit.report.command_report import text_of
 from chartkit.report.text.layout import Screen
-from tests.data import beside
+from tests.data import beside, from_table
 
 _TEXTS = beside(__file__)
 
@@ -67,14 +67,7 @@ def test_a_finding_without_a_place_stands_where_the_check_does() -> None:
     assert other.location == elsewhere
 
 
-TABLE = """\
-ENVIRONMENT  CHECK   RESULT  LOCATION           MESSAGE
-dev          values  pass    chartkit.yaml:3:5  all right
-prd          helm    fail                       it broke
-                                                → mend it
-
-pass: 1, note: 0, warning: 0, fail: 1
-"""
+TABLE = beside(__file__)["table"]
 ROWS = [
     Row("dev", "values", Outcome.PASS, "all right", PLACE),
     Row("prd", "helm", Outcome.FAIL, "it broke", None, "mend it"),
@@ -271,14 +264,7 @@ def test_a_part_renders_what_the_whole_chart_renders(
     assert (row.outcome, row.message) == (Outcome.PASS, "4 examples of 1 policy come out right")
 
 
-@pytest.mark.parametrize(
-    ("case", "problem"),
-    [
-        ("wanted: B\n", "'policies.wanted.parameters.wanted': 'B' does not match pattern"),
-        ("wanted: [b]\n", "'policies.wanted.parameters.wanted': got array, want string"),
-        ("wished: b\n", "'policies.wanted.parameters.wished': additional properties 'wished'"),
-    ],
-)
+@from_table("case", "problem")
 def test_partial_chart_values_that_the_schema_refuses(
     tmp_path: Path, case: str, problem: str
 ) -> None:

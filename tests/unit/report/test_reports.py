@@ -20,6 +20,7 @@ from chartkit.report import FORMATS, PolicyFacts, ReportOptions, ReportPer
 from chartkit.report.command_report import markdown_table
 from chartkit.report.files import write_whole
 from chartkit.report.outputs import Output, Outputs, parse_all
+from tests.data import from_table
 from tests.objects import api_object
 
 POD = Resource(
@@ -117,13 +118,7 @@ def test_wrong_outputs_are_refused(text: str, problem: str) -> None:
         Output.parse(text)
 
 
-@pytest.mark.parametrize(
-    ("texts", "problem"),
-    [
-        (["json", "text"], "standard output takes one report, not two .write another FILE: text="),
-        (["json=a", "text", "junit=a"], "^a takes one report, not two"),
-    ],
-)
+@from_table("texts", "problem")
 def test_one_place_takes_one_report(texts: list[str], problem: str) -> None:
     with pytest.raises(InputError, match=problem):
         parse_all(texts)

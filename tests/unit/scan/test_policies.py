@@ -79,13 +79,7 @@ def test_only_the_one_that_audits_warns(order: int) -> None:
 PROFILE = _TEXTS["profile"]
 
 
-@pytest.mark.parametrize(
-    ("policy_type", "policy"),
-    [
-        ("ClusterPolicy", "disallow-host-ports"),
-        ("ValidatingPolicy", "ValidatingPolicy/disallow-host-ports"),
-    ],
-)
+@from_table("policy_type", "policy")
 def test_a_profile_in_a_file(tmp_path: Path, policy_type: str, policy: str) -> None:
     (tmp_path / "ours.yaml").write_text(PROFILE)
     found = load_policies([str(tmp_path / "ours.yaml")], {}, policy_type=policy_type)

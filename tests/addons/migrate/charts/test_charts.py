@@ -552,14 +552,7 @@ def test_a_duration_is_compared_as_one(tmp_path: Path) -> None:
         new_policies(chart, age="a day")
 
 
-@pytest.mark.parametrize(
-    ("function", "message"),
-    [
-        ("quote", 'it\'s "\\{{ x }}"\n'),
-        ("toJson", 'it\'s "\\{{ x }}"\n'),
-        ("squote", 'a "\\{{ x }}"'),
-    ],
-)
+@from_table("function", "message")
 def test_a_message_is_in_quotes_once(tmp_path: Path, function: str, message: str) -> None:
     text = policy(rule(HOST_PID)).replace("not allowed", f"{{{{ .Values.text | {function} }}}}")
     chart = write_chart(tmp_path / "c", {"p.yaml": text}, f"{VALUES}text: refused\n")
@@ -608,14 +601,7 @@ def test_a_named_template_knows_the_field_that_it_fills(tmp_path: Path) -> None:
     assert enforced["spec"]["validationActions"] == ["Deny"]
 
 
-@pytest.mark.parametrize(
-    "labels",
-    [
-        "{{- toYaml .Values.labels | nindent 12 }}",
-        "{{- range $key, $value := .Values.labels }}\n"
-        "            {{ $key }}: {{ $value | quote }}\n            {{- end }}",
-    ],
-)
+@from_table("labels")
 def test_labels_of_values_are_set(tmp_path: Path, labels: str) -> None:
     text = policy(rule("").partition("    validate:")[0].replace("Pod", "Service"))
     text = text.replace(

@@ -133,13 +133,7 @@ def test_a_test_that_fails_in_the_new_form_alone_is_named(tmp_path: Path) -> Non
     assert not migrated(tmp_path).mentions
 
 
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [
-        ("resources: [pods.yaml]", "resources: \t[pods.yaml]"),
-        ("name: labels}", "name: labels, annotations: {a: 2001-13-45}}"),
-    ],
-)
+@from_table("old", "new")
 def test_what_is_odd_in_a_test_stays_as_it_is(tmp_path: Path, old: str, new: str) -> None:
     text = "# first\n---\n" + _TEST.replace(old, new)
     _project(tmp_path, _two(), text)

@@ -2,11 +2,10 @@
 
 from pathlib import Path
 
-import pytest
-
 from chartkit.addons.migrate.files.report import report
 from tests.addons.migrate.files.migrations import migrated
 from tests.command_reports import in_format
+from tests.data import from_table
 
 _POLICY = """
 apiVersion: kyverno.io/v1
@@ -39,13 +38,7 @@ def _needs(folder: Path, kind: str, rule: str, background: str = "true") -> list
     return needs
 
 
-@pytest.mark.parametrize(
-    ("kind", "resource"),
-    [
-        ("Secret", "secrets"),
-        ("ClusterRole", "clusterroles.rbac.authorization.k8s.io"),
-    ],
-)
+@from_table("kind", "resource")
 def test_scans_of_what_may_not_be_read_are_told(tmp_path: Path, kind: str, resource: str) -> None:
     (need,) = _needs(tmp_path, kind, _VALIDATE)
     assert f"may not read {resource} by its chart" in need

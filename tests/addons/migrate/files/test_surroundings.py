@@ -59,24 +59,7 @@ _INLINE = "apiVersion: kyverno.io/v1\n      kind: ClusterPolicy\n      metadata:
 _NO_PATCH = "which the new policies do not get"
 
 
-@pytest.mark.parametrize(
-    ("patch", "named"),
-    [
-        (f"patches:\n  - patch: |-\n      {_INLINE}", "ClusterPolicy/team"),
-        (f"patchesStrategicMerge:\n  - |-\n      {_INLINE}", "ClusterPolicy/team"),
-        ("patches: [{target: {kind: Cluster.*}, path: a.json}]", "every Cluster.*"),
-        ("patches: [{target: {group: kyverno.io}, path: a.json}]", "every policy"),
-        ("patches: [{target: {name: te.m}, path: a.json}]", "te.m"),
-        ("patches: [{target: {labelSelector: a=b}, path: a.json}]", "every policy"),
-        ("patchesJson6902: [{target: {kind: Policy, name: a}, path: a.json}]", "Policy/a"),
-        ("patches: [{target: {kind: Deployment, name: team}, path: a.json}]", ""),
-        ("patches: [{target: {group: policies.kyverno.io}, path: a.json}]", ""),
-        ("patches: [{target: {name: other}, path: a.json}]", ""),
-        ("patches: [{target: {kind: '['}, path: a.json}]", ""),
-        ("patches: [{patch: '- {op: remove, path: /spec}'}, 7, {patch: '{'}]", ""),
-        ("replacements: [{path: gone.yaml}, 7]", ""),
-    ],
-)
+@from_table("patch", "named")
 def test_patches_are_named_by_what_they_select(tmp_path: Path, patch: str, named: str) -> None:
     (tmp_path / "policy.yaml").write_text(_POLICY)
     (tmp_path / "kustomization.yaml").write_text(f"resources: [policy.yaml]\n{patch}\n")

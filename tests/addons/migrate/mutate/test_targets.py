@@ -14,7 +14,7 @@ from chartkit.engine.request import Request
 from chartkit.model import Body, Location, Resource
 from tests.addons.migrate.conversions import Converted, converted
 from tests.addons.migrate.mutate.forms import assert_same, documents, pod, policy
-from tests.data import beside
+from tests.data import beside, from_table
 from tests.objects import api_object
 
 _NAMED = (
@@ -87,12 +87,7 @@ def test_the_time_at_which_targets_change_is_named() -> None:
     assert NO_SCANS in rule(_NAMED, more="mutateExistingOnPolicyUpdate: true, ").changes
 
 
-@pytest.mark.parametrize(
-    ("target", "words"),
-    [
-        ("{apiVersion: v1, kind: '{{request.object.data.kind}}', name: s}", "not written out"),
-    ],
-)
+@from_table("target", "words")
 def test_targets_without_an_equal_are_left(target: str, words: str) -> None:
     assert words in rule(target).reason
 

@@ -313,13 +313,7 @@ spec:
     assert proof.decided > 100
 
 
-@pytest.mark.parametrize(
-    ("expression", "deletes"),
-    [
-        ("object.spec.replicas > 1", False),
-        ("request.operation == 'DELETE' || object.spec.replicas > 1", True),
-    ],
-)
+@from_table("expression", "deletes")
 def test_deletions_of_a_rule_in_cel(expression: str, deletes: bool) -> None:
     """A rule that names no operations is asked about deletions, which have no object."""
     rule = f"""

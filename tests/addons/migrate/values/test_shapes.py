@@ -63,13 +63,7 @@ def test_what_is_no_list_of_texts_is_left_to_people(key: str, value: str) -> Non
     assert why == "A list of texts stood there in every chart."
 
 
-@pytest.mark.parametrize(
-    ("image", "left", "moved"),
-    [
-        ("{registry: [a], repository: acme/kyverno}", "registry", "acme/kyverno"),
-        ("{registry: a.example, repository: {b: c}}", "repository", "a.example"),
-    ],
-)
+@from_table("image", "left", "moved")
 def test_the_half_of_an_image_that_is_no_text_is_left(image: str, left: str, moved: str) -> None:
     migration = migrated(f"image: {image}\ninstallCRDs: true\n")
     assert f"image.{left}" in asked(migration)

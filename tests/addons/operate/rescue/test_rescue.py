@@ -21,6 +21,7 @@ from tests.addons.operate.rescue.locked_cluster import (
     refusal,
 )
 from tests.api_server import ApiServer, Refused, Request
+from tests.data import from_table
 from tests.e2e.command import Done, called
 
 FAILING = {
@@ -216,15 +217,7 @@ def test_configuration_written_meanwhile_is_not_overwritten(cluster: LockedClust
     assert cluster.policies() == FAILING
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("[]", "is not a record of opened webhooks"),
-        ("cluster: a\nopened: [{kind: Pod}]", "each item of `opened` has the texts"),
-        ("cluster: a\nopened: []", "is the record of a, and this is stub"),
-        ("{", ""),
-    ],
-)
+@from_table("text", "message")
 def test_file_that_is_no_record_changes_nothing(
     cluster: LockedCluster, text: str, message: str
 ) -> None:

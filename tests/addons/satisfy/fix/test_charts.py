@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.addons.satisfy.fix.runs import fix, written
-from tests.data import beside
+from tests.data import beside, from_table
 
 _TEXTS = beside(__file__)
 
@@ -142,13 +142,7 @@ def test_line_ends_of_a_template_stay(tmp_path: Path) -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [
-        ("{{ .Values.host }}", "{{ if .Values.host }}true{{ end }}"),
-        ("hostNetwork: {{ .Values.host }}", '{{ toYaml (dict "hostNetwork" true) }}'),
-    ],
-)
+@from_table("old", "new")
 def test_what_code_of_a_template_writes_is_listed_with_its_line(
     tmp_path: Path, old: str, new: str
 ) -> None:

@@ -22,13 +22,7 @@ def test_between_two_measurements_lies_the_line_that_joins_them() -> None:
     assert found.basis == "between the measurements at 7,319 and 10,254 reports"
 
 
-@pytest.mark.parametrize(
-    ("reports", "megabytes", "basis"),
-    [
-        (0, 357, "extrapolated from 1,284 reports, fewer were not measured"),
-        (100_000, 1583, "extrapolated from 10,254 reports, more were not measured"),
-    ],
-)
+@from_table("reports", "megabytes", "basis")
 def test_beyond_the_measurements_their_growth_goes_on(
     reports: int, megabytes: int, basis: str
 ) -> None:

@@ -16,7 +16,7 @@ from chartkit.errors import ChartkitError
 from chartkit.model import Severity
 from chartkit.project.project import read_project
 from chartkit.registration import declarations, modules
-from tests.data import beside, from_table
+from tests.data import beside, from_table, tables
 from tests.unit.catalog.policy_lint.linting import as_policy, lint
 
 
@@ -39,14 +39,7 @@ def test_each_rule_for_policies_is_declared_once() -> None:
 
 
 FAULTS = Path(__file__).with_name("faults")
-NAMED = {
-    "half-an-anchor": ["14:15 CK701"],
-    "mutating-types": ["12:52 CK704"],
-    "pattern-fields": ["13:13 CK702", "15:17 CK702"],
-    "version-not-served": ["8:42 policy-warning"],
-    "wrong-group": ["11:21 policy-warning"],
-    "lint-no-effect": ["8:21 CK706", "11:54 policy-warning"],
-}
+NAMED = tables(__file__)["named"]
 
 
 @pytest.mark.parametrize("name", sorted(path.stem for path in FAULTS.glob("*.yaml")))

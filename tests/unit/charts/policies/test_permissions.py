@@ -141,14 +141,7 @@ def test_config_maps_come_from_values() -> None:
     assert (found.namespace, found.name, found.body["data"]) == ("a", "teams", given["data"])
 
 
-@pytest.mark.parametrize(
-    ("given", "said"),
-    [
-        ([{"namespace": "a", "name": "b"}] * 2, "configMaps: there are two of 'a/b'"),
-        ([{"name": "b"}], "namespace"),
-        ([{"namespace": "a", "name": "b", "data": {"x": 1}}], "data"),
-    ],
-)
+@from_table("given", "said")
 def test_config_maps_that_are_refused(given: list[Body], said: str) -> None:
     with pytest.raises(ChartkitError, match=said):
         render(configMaps=given)

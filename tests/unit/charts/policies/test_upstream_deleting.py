@@ -12,6 +12,7 @@ from chartkit.model import Body, Resource
 from chartkit.project.project import read_project
 from chartkit.scan.policies import compile_all
 from chartkit.scan.verdicts import judge
+from tests.data import from_table
 from tests.unit.library.upstream_files import DELETING, vendored
 from tests.unit.project.project_files import write_profile, write_project
 
@@ -76,13 +77,7 @@ def test_what_is_excluded_is_not_deleted(
     assert [name for name, verdict in verdicts.items() if verdict.acts] == deleted
 
 
-@pytest.mark.parametrize(
-    ("excluded", "said"),
-    [
-        ({"subjects": [{"kind": "User", "name": "x"}]}, "knows of no user"),
-        ({"resources": {"kinds": ["Pod"], "operations": ["CREATE"]}}, "looks at no request"),
-    ],
-)
+@from_table("excluded", "said")
 def test_a_deletion_is_no_request(chart: ChartPlan, excluded: Body, said: str) -> None:
     with pytest.raises(RenderError, match=rf"policy deleter: .*{said}"):
         _deleter(chart, policies={"deleter": {"exclude": {"any": [excluded]}}})

@@ -97,13 +97,7 @@ def test_what_is_excepted_stays(given: Any) -> None:
     assert said(deleting(), None, given) == UNMATCHED
 
 
-@pytest.mark.parametrize(
-    ("schedule", "message"),
-    [
-        ("sometimes", 'Invalid value: "sometimes": schedule spec in the deletingPolicy is not'),
-        ("", "Required value: schedule is required"),
-    ],
-)
+@from_table("schedule", "message")
 def test_a_schedule_that_is_none(schedule: str, message: str) -> None:
     found = read_deleting_policy(deleting(schedule=schedule))
     assert found.schedule is None

@@ -11,6 +11,7 @@ from chartkit.engine.policies import compile_any, is_exception, read_exceptions
 from chartkit.errors import ChartkitError
 from chartkit.model import Json, Resource, Status
 from tests.cpu import ends_soon
+from tests.data import tables
 from tests.draws import draws
 from tests.unit.engine.cel_policies.policies import (
     KUBERNETES,
@@ -37,28 +38,7 @@ KINDS = (
     "MutatingAdmissionPolicy",
     "PolicyException",
 )
-FIELDS = [
-    "matchConstraints",
-    "matchConditions",
-    "variables",
-    "validations",
-    "auditAnnotations",
-    "failurePolicy",
-    "validationActions",
-    "evaluation",
-    "autogen",
-    "mutations",
-    "generate",
-    "schedule",
-    "conditions",
-    "images",
-    "attestors",
-    "attestations",
-    "matchImageReferences",
-    "paramKind",
-    "policyRefs",
-    "webhookConfiguration",
-]
+FIELDS = tables(__file__)["fields"]
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=8) | st.floats(allow_nan=False),
     lambda inner: (

@@ -131,13 +131,7 @@ def test_payloads_have_no_audit_annotations() -> None:
     assert result.properties == {}
 
 
-@pytest.mark.parametrize(
-    "given",
-    [
-        {"namespace_labels": {"a": "b"}},
-        {"namespace": {"metadata": {"name": "default", "labels": {"a": "b"}}, "status": None}},
-    ],
-)
+@from_table("given")
 def test_a_namespace_has_a_specification_and_a_status(given: Body) -> None:
     has = "namespaceObject.metadata.labels.a == 'b' && has(namespaceObject.spec)"
     has += " && has(namespaceObject.status) && !has(namespaceObject.status.phase)"

@@ -10,6 +10,7 @@ from chartkit.engine.policies import evaluate
 from chartkit.engine.request import Operation, Request
 from chartkit.errors import CompileError
 from chartkit.model import Body, Resource
+from tests.data import from_table
 from tests.unit.engine.policies import PLACE, obj, policy_resource, rule
 
 _LOST = "JMESPath query failed: Unknown key"
@@ -199,17 +200,7 @@ _NO_GLOBALS = "globalReference is not allowed in namespaced policies"
 _URL = "/api/v1/namespaces/{}/pods"
 
 
-@pytest.mark.parametrize(
-    ("path", "said"),
-    [
-        (_URL.format("other"), "path /api/v1/namespaces/other/pods refers to namespace other, "),
-        (
-            _URL.format("default/%2e%2e/other"),
-            "path /api/v1/namespaces/other/pods refers to namespa",
-        ),
-        ("/api/v1/pods", "path /api/v1/pods does not contain a namespace segment, which is "),
-    ],
-)
+@from_table("path", "said")
 def test_calls_of_a_policy_stay_in_its_namespace(path: str, said: str) -> None:
     policy = compile_policy(_namespaced({"apiCall": {"urlPath": path}}, in_loop=False))
     (result,) = evaluate([policy], Request(obj()))

@@ -95,13 +95,7 @@ def test_what_is_no_manifest_is_none() -> None:
     assert message.endswith("illegal base64 data at input byte 0")
 
 
-@pytest.mark.parametrize(
-    "given",
-    [
-        {"repository": "r.example/x"},
-        {"annotations": {"cosign.sigstore.dev/resourceBundleRef": "r.example/x"}},
-    ],
-)
+@from_table("given")
 def test_a_registry_is_not_asked(given: Any) -> None:
     status, message = judge(attestors({}), **given)
     assert status == "error"

@@ -260,24 +260,7 @@ def test_a_projection_that_fails() -> None:
         _entries(entry).data("e", "p")
 
 
-@pytest.mark.parametrize(
-    ("spec", "fault"),
-    [
-        ({}, "must have exactly one of kubernetesResource, apiCall"),
-        ({"kubernetesResource": RESOURCE, "apiCall": {"urlPath": "/a"}}, "must have exactly one"),
-        ({"kubernetesResource": {"version": "v1beta1", "resource": "a"}}, "requires a group"),
-        ({"kubernetesResource": {"version": "v1"}}, "spec.kubernetesResource.resource"),
-        ({"kubernetesResource": {"version": "v1", "resource": ""}}, "requires a resource"),
-        ({"apiCall": {}}, "either have Service or URLPath"),
-        ({"apiCall": {"urlPath": "/a", "refreshInterval": "0s"}}, "refresh interval"),
-        ({"apiCall": {"urlPath": "/a", "refreshInterval": "x"}}, "refresh interval"),
-        ({"apiCall": {"urlPath": "/a", "data": []}}, "method as POST"),
-        ({"kubernetesResource": RESOURCE, "projections": [{"name": "e", "jmesPath": "@"}]}, "diff"),
-        ({"kubernetesResource": RESOURCE, "projections": [{"name": "", "jmesPath": "@"}]}, "name"),
-        ({"kubernetesResource": RESOURCE, "projections": [{"name": "p", "jmesPath": "("}]}, "Path"),
-        ({"kubernetesResource": RESOURCE, "more": 1}, "unknown field"),
-    ],
-)
+@from_table("spec", "fault")
 def test_global_context_refusals(spec: Body, fault: str) -> None:
     with pytest.raises(CompileError) as caught:
         read_global_context_entry(_entry(**spec))

@@ -87,13 +87,7 @@ def test_a_post_is_not_sent(world: World) -> None:
     assert "a scan only reads, and POST is not a reading" in out
 
 
-@pytest.mark.parametrize(
-    "spec",
-    [
-        {"kubernetesResource": {"version": "v1", "resource": "configmaps", "namespace": "shop"}},
-        {"apiCall": {"urlPath": "/api/v1/namespaces/shop/configmaps"}},
-    ],
-)
+@from_table("spec")
 def test_entries_of_the_global_context(world: World, spec: Body) -> None:
     path = "items[].metadata.name" if "apiCall" in spec else "[].metadata.name"
     projections = [{"name": "names", "jmesPath": path}]

@@ -40,7 +40,7 @@ from chartkit.network.http.urls import (
     shown_url,
 )
 from chartkit.network.services import Services
-from tests.data import from_table
+from tests.data import from_table, tables
 from tests.unit.network.downloads.hostile_server import body, redirect, serving
 from tests.unit.network.http.users import USERS, Refusal, download_refusal, registry_refusal
 
@@ -130,16 +130,7 @@ def test_the_peer_is_looked_at_before_anything_is_sent(
     assert "does not connect to" in said or "link-local" in said
 
 
-_LEADS = [
-    "http://169.254.169.254/latest/meta-data",
-    "https://169.254.169.254/latest/meta-data",
-    "http://[::a9fe:a9fe]/",
-    "https://[64:ff9b:1::a9fe:a9fe]/",
-    "https://[2001:0:a9fe:a9fe::]/",
-    "https://0xa9fea9fe/",
-    "https://metadata.google.internal/",
-    "//169.254.169.254/x",
-]
+_LEADS = tables(__file__)["leads"]
 
 
 @pytest.mark.parametrize("user", [download_refusal, registry_refusal])

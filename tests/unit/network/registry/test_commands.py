@@ -186,11 +186,7 @@ def test_a_digest_that_is_not_there(registry: Registry, tmp_path: Path) -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("key", "why"),
-    [("k8s://a/b", "the Secret a/b is not among"), ("awskms:///a", "keys in key management")],
-    ids=["Secret", "KMS"],
-)
+@from_table("key", "why")
 def test_a_key_that_is_elsewhere_is_no_verdict(
     registry: Registry, tmp_path: Path, key: str, why: str
 ) -> None:

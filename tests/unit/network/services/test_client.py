@@ -294,14 +294,7 @@ def test_nor_later_when_a_name_leads_elsewhere(
     assert [asked.path for asked in service.asked] == ["/", "/x"]
 
 
-@pytest.mark.parametrize(
-    ("location", "said"),
-    [
-        ("ftp://127.0.0.1/", 'unsupported protocol scheme "ftp"'),
-        ("http://a:b/", 'failed to parse Location header: parse "http://a:b/": invalid URL'),
-        (f"http://{TOKEN}/", "***:80 is not asked"),
-    ],
-)
+@from_table("location", "said")
 def test_redirects_to_nowhere(service: Service, location: str, said: str) -> None:
     service.moves("/", location)
     error = _error(_services(service.place), service.url("/"), headers=AUTHORIZED)

@@ -214,13 +214,7 @@ def test_an_expression(scan: Scan, answers: Service, path: str, said: str) -> No
     assert answers.asked[0].headers["authorization"] == f"Bearer {TOKEN}"
 
 
-@pytest.mark.parametrize(
-    ("url", "said"),
-    [
-        ("foo", 'request failed: Get "foo": unsupported protocol scheme ""'),
-        ("http://a b/", 'invalid URL: parse "http://a b/": invalid character " " in host name'),
-    ],
-)
+@from_table("url", "said")
 def test_an_expression_that_asks_nobody(scan: Scan, url: str, said: str) -> None:
     policy = _cel(f"json.marshal(http.Get({json.dumps(url)}))")
     place = "failed to evaluate message expression: request failed: "

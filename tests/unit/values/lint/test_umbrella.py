@@ -6,7 +6,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from chartkit.cli.values import values
-from tests.data import beside
+from tests.data import beside, from_table
 
 CHART = beside(__file__)["chart"]
 OTHERS = "policy-reporter:\n  logging: {encoding: json}\nlogging: {level: info}\ningress: {a: 1}\n"
@@ -63,13 +63,7 @@ def test_nothing_below_an_unknown_key_is_fixed(tmp_path: Path) -> None:
     assert file.read_text() == text
 
 
-@pytest.mark.parametrize(
-    ("chart", "text", "name"),
-    [
-        ("name: shop\n", "logging: {level: info}\n", "shop"),
-        ("", "ui: {enabled: true}\nlogging: {encoding: json}\n", "policy-reporter"),
-    ],
-)
+@from_table("chart", "text", "name")
 def test_values_of_another_chart_are_a_note(
     tmp_path: Path, chart: str, text: str, name: str
 ) -> None:

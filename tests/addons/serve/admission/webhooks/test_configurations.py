@@ -9,7 +9,7 @@ from chartkit.addons.serve.admission.webhooks import Scope, other_namespaces
 from chartkit.engine.kubernetes.kinds import CustomNames, GroupVersionKind
 from chartkit.model import Body
 from tests.addons.serve.admission.bodies import CEL, LABELS, TEAM, policies
-from tests.data import beside
+from tests.data import beside, from_table
 
 _TEXTS = beside(__file__)
 
@@ -258,13 +258,7 @@ def test_mutating_webhooks_have_what_kyverno_sets() -> None:
     assert "reinvocationPolicy" not in hook
 
 
-@pytest.mark.parametrize(
-    ("expression", "expected"),
-    [
-        ('namespaceObject.metadata.name == "a"', None),
-        ('object.metadata.name == "a"', ["autogen-a", "autogen-cronjobs-a", "autogen-defaults-a"]),
-    ],
-)
+@from_table("expression", "expected")
 def test_conditions_about_the_namespace_are_left_to_the_policy(
     expression: str, expected: list[str] | None
 ) -> None:

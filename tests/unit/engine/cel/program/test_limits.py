@@ -10,7 +10,7 @@ from chartkit.engine.cel.host import OFFLINE
 from chartkit.engine.cel.interpreter.closures import Planner
 from chartkit.engine.cel.interpreter.constant_folding import fold
 from chartkit.engine.cel.interpreter.frame import Frame
-from tests.data import from_table
+from tests.data import from_table, tables
 from tests.errors import error_of
 
 VARIABLES: dict[str, object] = {
@@ -20,17 +20,7 @@ VARIABLES: dict[str, object] = {
         "m": {str(key): key for key in range(1000)},
     }
 }
-EXPLODING = [
-    "object.l.all(x, object.l.all(y, object.l.all(z, true)))",
-    "object.l.map(x, object.l.map(y, object.l.map(z, z))).size() == 0",
-    "object.l.all(x, object.l.all(y, object.l == object.l))",
-    "object.l.all(x, object.l.all(y, [object.m] == [object.m]))",
-    "object.l.all(x, object.l.all(y, has(object.a.b) || !has(object.a)))",
-    "object.l.map(x, object.big + object.big).size() == 0",
-    "object.l.all(x, object.big.matches('(a|b|x)*y') || true)",
-    "object.l.all(x, object.l.all(y, '%s'.format([object.m]) != ''))",
-    "object.l.all(x, object.l.all(y, url('https://a.b/' + string(x)).getHost() != ''))",
-]
+EXPLODING = tables(__file__)["exploding"]
 
 
 @pytest.mark.parametrize("name", ["vpol", "gpol"])

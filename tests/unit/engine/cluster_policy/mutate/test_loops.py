@@ -35,14 +35,7 @@ def _pod(count: int) -> dict[str, Any]:
     }
 
 
-MERGES: list[list[Any]] = [
-    [{"name": "c1", "image": "x"}, {"name": "c0", "tty": True}, {"name": "c1", "image": "i:1"}],
-    [{"(name)": "c2", "+(tty)": True, "image": "y"}, {"(name)": "c?", "stdin": True}],
-    [{"(name)": "gone", "image": "y"}, {"name": "new", "image": "n"}, {"name": "new", "tty": True}],
-    [{"name": "c0", "$patch": "delete"}, {"name": "c1", "$patch": "replace", "image": "r"}],
-    [{"name": "c3", "ports": [{"containerPort": 83, "protocol": "TCP"}]}, {"name": "c3", "b": 1}],
-    [{"name": "c0", "ports": [{"containerPort": 1}]}, {"name": "c0", "image": None}],
-]
+MERGES: list[list[Any]] = tables(__file__)["merges"]
 
 
 @pytest.mark.parametrize("patches", MERGES)

@@ -70,13 +70,7 @@ def test_the_message_names_groups_and_the_properties_controls() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("kind", "name", "place"),
-    [
-        ("Deployment", "autogen-r", "spec.template.spec"),
-        ("CronJob", "autogen-cronjob-r", "spec.jobTemplate.spec.template.spec"),
-    ],
-)
+@from_table("kind", "name", "place")
 def test_paths_in_controllers(kind: str, name: str, place: str) -> None:
     (result,) = results(request(workload(kind)))
     assert result.rule == name

@@ -88,12 +88,17 @@ def _logged_cases(bench: Bench) -> Iterator[Case]:
     yield _case("other-key", by_key, other)
     yield _case("key-of-person", by_person, key)
     attested = bench.attested(lambda digest: bench.signer.attestation(digest, _TYPE, {"by": "ci"}))
-    for name, type_, attestor in (
-        ("attestation", _TYPE, key),
-        ("other-type", "https://example.com/other", key),
-        ("attested-by-other", _TYPE, other),
+    for name, type_, attestor, by in (
+        ("attestation", _TYPE, key, ""),
+        ("other-type", "https://example.com/other", key, ""),
+        ("attested-by-other", _TYPE, other, ""),
+        ("conditions", _TYPE, key, "c*"),
+        ("unmet", _TYPE, key, "me"),
     ):
-        attestation = {"type": type_, "attestors": [{"entries": [attestor]}]}
+        attestation: Body = {"type": type_, "attestors": [{"entries": [attestor]}]}
+        if by:
+            condition = {"key": "{{ by }}", "operator": "Equals", "value": by}
+            attestation["conditions"] = [{"all": [condition]}]
         case = _case(name, attested, key, attestations=[attestation])
         del case.policy["spec"]["rules"][0]["verifyImages"][0]["attestors"]
         yield case
@@ -111,7 +116,9 @@ def test_signatures_in_logs_are_trusted_as_before(bench: Bench, tmp_path: Path) 
         if _refuses(tmp_path, case.pod, [case.policy], *options):
             refused.add(case.name)
     assert {"subject", "other-issuer", "other-key", "attested-by-other", "other-type"} <= refused
-    assert refused.isdisjoint({"identity", "wildcards", "regexps", "key", "attestation"})
+    assert "unmet" in refused
+    allowed = {"identity", "wildcards", "regexps", "key", "attestation", "conditions"}
+    assert refused.isdisjoint(allowed)
 
 
 def test_signatures_of_the_notary_project_are_trusted_as_before(tmp_path: Path) -> None:

@@ -8,10 +8,10 @@ from dataclasses import replace
 from typing import Final
 
 from chartkit.addons.migrate.conversion import NotConvertible
-from chartkit.engine import compile_any, is_exception
+from chartkit.engine import PolicyAttachments, compile_any, is_exception
 from chartkit.engine.cluster_policy import autogen
 from chartkit.engine.cluster_policy.policy import read_policy
-from chartkit.engine.kubernetes.kinds import is_binding
+from chartkit.engine.kubernetes.kinds import UNKNOWN, is_binding
 from chartkit.errors import CompileError
 from chartkit.model import (
     Body,
@@ -27,6 +27,8 @@ from chartkit.model import (
 from chartkit.wording import shortened
 
 REFUSED: Final = "Kyverno refuses it"
+IN_CLUSTER: Final = PolicyAttachments(names=UNKNOWN)
+"""What affects a policy in a cluster, which knows the kinds outside of namespaces."""
 _MOST: Final = 500
 """The most characters of a reason that is not about one rule."""
 _ALONE: Final = "/spec/rules/0"
@@ -39,13 +41,13 @@ def accepted_rules(legacy: Resource) -> tuple[Resource, Mapping[int, NotConverti
     Raises CompileError where it takes no rule alone or not all of these together.
     """
     try:
-        compile_any(legacy)
+        compile_any(legacy, IN_CLUSTER)
     except CompileError:
         refused: dict[int, NotConvertible] = {}
         for index, rule in enumerate(rules_of(legacy)):
             alone = replace(_with_rules(legacy, [rule]), location=Location("", places=_Pointers()))
             try:
-                compile_any(alone)
+                compile_any(alone, IN_CLUSTER)
             except CompileError as fault:
                 path = fault.location.path if fault.location else ""
                 is_within, message = path.startswith(_ALONE), single_line(fault.message)
@@ -58,7 +60,7 @@ def accepted_rules(legacy: Resource) -> tuple[Resource, Mapping[int, NotConverti
             raise
         accepted = _with_rules(legacy, kept)
         if kept:
-            compile_any(accepted)
+            compile_any(accepted, IN_CLUSTER)
         return accepted, refused
     return legacy, {}
 

@@ -10,11 +10,12 @@ from chartkit.addons.migrate.conditions import conditions_hold
 from chartkit.addons.migrate.conversion import NotConvertible
 from chartkit.addons.migrate.differences import NULL_VALUES
 from chartkit.addons.migrate.expressions import build as cel
-from chartkit.addons.migrate.expressions.place import Place
+from chartkit.addons.migrate.expressions.place import ANY_MAP, Place
 from chartkit.addons.migrate.expressions.presence import reads_absent
 from chartkit.addons.migrate.expressions.verdict import disjunction
 from chartkit.addons.migrate.jmespath import Constant, Names, Term, Value, stream_of
-from chartkit.addons.migrate.jmespath.terms import computed, expression_of
+from chartkit.addons.migrate.jmespath.functions.collections import merge
+from chartkit.addons.migrate.jmespath.terms import Members, computed, expression_of
 from chartkit.addons.migrate.matching.facts import Operations
 from chartkit.addons.migrate.rule import (
     ConvertedRule,
@@ -197,7 +198,7 @@ def steps_of(body: Body, names: Names, namespace: str) -> Iterator[Step]:
                 )
             plural = resource_name(kind)
             listed = cel.method(cel.ident("resource"), "List", api_version, plural, origin, *labels)
-            yield _elsewhere(target, origin, Variable(plural, listed))
+            yield _elsewhere(Variable(plural, listed), (target, origin))
     else:
         template = template_of(object_of(body, names, namespace), names)
         yield Step({"template": template.body}, template.expressions)
@@ -266,21 +267,39 @@ def _clone(body: Body, clone: Body, names: Names, namespace: str) -> Step:
     name = certain(term_of(clone["name"], names), names)
     if target is None or not clone.get("namespace"):
         raise NotConvertible("a clone of an object outside of namespaces", "generate/clone")
-    if certain(term_of(body.get("name") or "", names), names) != name:
-        raise NotConvertible("a clone under another name", "generate/name")
+    new_name = certain(term_of(body.get("name") or "", names), names)
     origin = certain(term_of(clone["namespace"], names), names)
     if namespace:
-        raise NotConvertible("a clone for a policy of a namespace is of itself", "generate/clone")
+        raise NotConvertible("a clone for a policy of a namespace", "generate/clone")
     call = cel.method(cel.ident("resource"), "Get", api_version, resource_name(kind), origin, name)
-    source = Variable(_SOURCE, call)
-    return _elsewhere(target, origin, source)
+    if new_name == name:
+        return _elsewhere(Variable(_SOURCE, call), (target, origin))
+    renamed = cel.bind(
+        _SOURCE, cel.call("dyn", call), _renamed(cel.ident(_SOURCE), new_name, names)
+    )
+    return _elsewhere(Variable(_SOURCE, renamed), (target, origin), (new_name, name))
 
 
-def _elsewhere(target: Expr, origin: Expr, source: Variable) -> Step:
-    """Return the step that copies a source into a namespace, unless that is where it is."""
-    expression = applied("", target, [cel.variable(source.name)])
-    if not (isinstance(target, Literal) and isinstance(origin, Literal) and target != origin):
-        expression = cel.any_of((cel.equal(target, origin), expression))
+def _renamed(source: Expr, name: Expr, names: Names) -> Expr:
+    """Return an object under another name."""
+
+    def with_member(object_: Expr, key: str, value: Expr) -> Expr:
+        member = Constant(Members({key: computed(value)}))
+        return expression_of(merge(names, [computed(object_, ANY_MAP), member]))
+
+    metadata = with_member(cel.field(source, "metadata"), "name", name)
+    return with_member(source, "metadata", metadata)
+
+
+def _elsewhere(source: Variable, *moves: tuple[Expr, Expr]) -> Step:
+    """Return the step that copies a source into a namespace, unless that is where it is; moves: the
+    namespace, and perhaps the name, of the copy and of the source."""
+    expression = applied("", moves[0][0], [cel.variable(source.name)])
+    if not any(
+        isinstance(new, Literal) and isinstance(old, Literal) and new != old for new, old in moves
+    ):
+        is_source = cel.all_of(cel.equal(new, old) for new, old in moves)
+        expression = cel.any_of((is_source, expression))
     return Step({"expression": expression}, (expression,), (source,))
 
 

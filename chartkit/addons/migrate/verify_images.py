@@ -8,17 +8,26 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from chartkit.addons.migrate.assembly import text
+from chartkit.addons.migrate.conditions import conditions_hold
 from chartkit.addons.migrate.conversion import NotConvertible
-from chartkit.addons.migrate.differences import BUNDLES, IMAGE_NAMES, PULL_SECRETS, VERIFIED_AGAIN
+from chartkit.addons.migrate.differences import (
+    BUNDLES,
+    IMAGE_NAMES,
+    ONE_ATTESTATION,
+    PULL_SECRETS,
+    VERIFIED_AGAIN,
+)
 from chartkit.addons.migrate.expressions import build as cel
-from chartkit.addons.migrate.expressions.place import Place
+from chartkit.addons.migrate.expressions.place import ANY_MAP, Place
 from chartkit.addons.migrate.expressions.presence import fits_any
 from chartkit.addons.migrate.expressions.verdict import conjunction, disjunction
-from chartkit.addons.migrate.matching.scope import Scope
-from chartkit.addons.migrate.rule import ConvertedRule, asked_of_writes
+from chartkit.addons.migrate.jmespath import Names
+from chartkit.addons.migrate.jmespath.terms import computed
+from chartkit.addons.migrate.rule import Asked, ConvertedRule, asked_of_writes
 from chartkit.addons.migrate.validate.extension import require_one_extension
 from chartkit.addons.migrate.validate.pod_security.pod import CONTAINER, pod_of
 from chartkit.engine.cel.syntax import Expr
+from chartkit.engine.cel_policies.image_host import SHORT_TYPES
 from chartkit.engine.cluster_policy.policy import Policy, Rule
 from chartkit.engine.cluster_policy.verify_images.blocks import converted
 from chartkit.engine.context.variables import OPEN
@@ -188,6 +197,8 @@ def sets_of(block: Body) -> Sequence[Body]:
 
 _LISTS: Final = ("containers", "initContainers", "ephemeralContainers")
 _IMAGE: Final = "image"
+_CONDITIONS: Final = "conditions"
+_PREDICATE: Final = "predicate"
 _SETTINGS: Final = ("mutateDigest", "verifyDigest", "required")
 _NO_FORM: Final = {
     "validate": "conditions over all attestations of an image",
@@ -215,7 +226,7 @@ def convert_verify_images(rule: Rule, policy: Policy) -> ConvertedRule:
     several = len(blocks) > 1
     rules = [
         replace(
-            _converted(block, rule, about.scope, f"verifyImages/{index}"),
+            _converted(block, rule, about, f"verifyImages/{index}"),
             conditions=about.conditions,
             background=about.stated.background,
             name=f"{rule.name}-{index + 1}" if several else "",
@@ -225,17 +236,33 @@ def convert_verify_images(rule: Rule, policy: Policy) -> ConvertedRule:
     return replace(rules[0], others=tuple(rules[1:]))
 
 
-def _converted(block: Body, rule: Rule, scope: Scope, place: str) -> ConvertedRule:
-    if OPEN in str(block):
+def _converted(block: Body, rule: Rule, about: Asked, place: str) -> ConvertedRule:
+    attestations = [
+        {key: value for key, value in body.items() if key != _CONDITIONS}
+        for body in block.get("attestations") or ()
+    ]
+    if OPEN in str({**block, "attestations": attestations}):
         raise NotConvertible("a variable in an entry of verifyImages", place)
     for key, reason in _NO_FORM.items():
         if block.get(key):
             raise NotConvertible(reason, f"{place}/{key}")
+    scope = about.scope
     if sets_of(block) or block.get("attestations"):
-        spec = _spec(block, rule)
+        names = about.context.names
+        spec = _spec(block, rule, names)
         changes: tuple[str, ...] = (VERIFIED_AGAIN, PULL_SECRETS, IMAGE_NAMES)
         changes += () if _is_notary(block) else (BUNDLES,)
-        return ConvertedRule(CelKind.IMAGE_VALIDATING, scope, spec, changes=changes)
+        if attestations != (block.get("attestations") or []):
+            changes += (ONE_ATTESTATION,)
+        return ConvertedRule(
+            CelKind.IMAGE_VALIDATING,
+            scope,
+            spec,
+            variables=tuple(
+                about.context.used_in([part["expression"] for part in spec["validations"]])
+            ),
+            changes=(*changes, *names.changes),
+        )
     # An entry without attestors that asks for digests.
     asked = {name: block.get(name) is not False for name in _SETTINGS}
     if asked != {"mutateDigest": False, "verifyDigest": True, "required": False}:
@@ -266,12 +293,12 @@ def _is_notary(block: Body) -> bool:
     return block.get("type") == NOTARY
 
 
-def _spec(block: Body, rule: Rule) -> Body:
+def _spec(block: Body, rule: Rule, names_: Names) -> Body:
     attestors = Attestors()
     image = cel.ident(_IMAGE)
     tests = [
         *_signed(block, attestors, image),
-        *_attested(block, attestors, image),
+        *_attested(block, attestors, image, names_),
     ]
     skipped = block.get("skipImageReferences") or ()
     exempt = names(image, skipped) if skipped else cel.FALSE
@@ -320,14 +347,10 @@ def _signed(block: Body, attestors: Attestors, image: Expr) -> Iterator[tuple[st
         yield "images must be signed", conjunction(*sets)
 
 
-def _attested(block: Body, attestors: Attestors, image: Expr) -> Iterator[tuple[str, Expr]]:
+def _attested(
+    block: Body, attestors: Attestors, image: Expr, names_: Names
+) -> Iterator[tuple[str, Expr]]:
     for at, body in enumerate(block.get("attestations") or ()):
-        if body.get("conditions"):
-            raise NotConvertible(
-                "conditions of an attestation: of several with its type, Kyverno shows an "
-                "ImageValidatingPolicy one alone",
-                "verifyImages",
-            )
         if not body.get("attestors") or not _type(body):
             raise NotConvertible("an attestation without attestors or type", "verifyImages")
         attestation = cel.path("attestations", _name(at))
@@ -344,6 +367,21 @@ def _attested(block: Body, attestors: Attestors, image: Expr) -> Iterator[tuple[
                 "ImageValidatingPolicy",
                 "verifyImages",
             )
+        conditions = body.get(_CONDITIONS) or ()
+        if conditions and _type(body) in SHORT_TYPES:
+            raise NotConvertible(
+                f"conditions of {_type(body)}, which Kyverno does not show an "
+                "ImageValidatingPolicy by its short name",
+                "verifyImages",
+            )
+        if conditions:
+            # Kyverno shows the statement of an attestation that was verified before.
+            shown: Expr = cel.call("extractPayload", image, attestation)
+            shown = shown if _is_notary(block) else cel.field(shown, _PREDICATE)
+            inside = replace(names_, rest=computed(cel.ident(_PREDICATE), ANY_MAP))
+            inside = inside.without(_IMAGE).without(_PREDICATE)
+            met = conjunction(*(conditions_hold(condition, inside) for condition in conditions))
+            sets.append(cel.bind(_PREDICATE, shown, met))
         yield f"images must have an attestation of {_type(body)}", conjunction(*sets)
 
 

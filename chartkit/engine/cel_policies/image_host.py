@@ -105,7 +105,7 @@ def _fits(program: Program) -> Fits:
     return lambda image: program.evaluate({"ref": image}, OFFLINE) is True
 
 
-_SHORT_TYPES: Final = frozenset(
+SHORT_TYPES: Final = frozenset(
     {"custom", "slsaprovenance", "slsaprovenance02", "slsaprovenance1", "spdx", "spdxjson"}
     | {"cyclonedx", "link", "vuln", "openvex"}
 )
@@ -234,7 +234,7 @@ class ImageHost(ClusterHost):
             return
         payload = source.attested(image, attestation, attestor.body, credentials)
         kind, name = _kind_of(attestation)
-        if kind == "referrer" or name not in _SHORT_TYPES:
+        if kind == "referrer" or name not in SHORT_TYPES:
             self.evidence.payloads[image, kind, name] = payload
 
     def _refused(self, image: str, attestor: Attestor, reason: str) -> bool:

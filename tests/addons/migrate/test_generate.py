@@ -124,6 +124,10 @@ _CONFIG = (
         _CONFIG % ("gen", "{kind: Secret, stringData: {a: b}}"),
         "{apiVersion: v1, kind: Secret, name: regcred, namespace: "
         "'{{request.object.metadata.name}}', clone: {namespace: default, name: regcred}}",
+        "{apiVersion: v1, kind: Secret, name: pull, namespace: "
+        "'{{request.object.metadata.name}}', clone: {namespace: default, name: regcred}}",
+        "{apiVersion: v1, kind: Secret, name: 'of-{{request.object.metadata.name}}', namespace: "
+        "default, synchronize: true, clone: {namespace: default, name: regcred}}",
         "{namespace: '{{request.object.metadata.name}}', cloneList: {namespace: default, kinds: "
         "[v1/Secret, v1/ConfigMap], selector: {matchLabels: {copy: 'y'}}}}",
         "{namespace: '{{request.object.metadata.name}}', synchronize: true, cloneList: "
@@ -135,6 +139,16 @@ _CONFIG = (
 )
 def test_both_forms_generate_the_same_objects(generate: str) -> None:
     assert agree(policy(generate), TRIGGERS, WORLD) > 0
+
+
+def test_a_cluster_takes_rules_that_generate_outside_of_namespaces() -> None:
+    role = (
+        "{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, "
+        "name: 'own-{{request.object.metadata.name}}', data: {rules: []}}"
+    )
+    (body,) = convert(policy(role)).documents
+    made = yaml.safe_load(body["spec"]["generate"][0]["template"]["value"])
+    assert made["metadata"] == {"name": "own-(( object.metadata.name ))"}
 
 
 @from_table("preconditions")

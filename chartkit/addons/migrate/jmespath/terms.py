@@ -466,7 +466,8 @@ class Names:
     what else a rule may name; taken: the names of loop variables in use; embedded: the variables
     behind the placeholders in a query; known: the paths that are there where it is evaluated;
     fetched: the entries that are read of what others answer; failing: those that may fail; loose:
-    variables that may, as terms that are null then; changes: what differs in a rule.
+    variables that may, as terms that are null then; rest: the object that has what is not named;
+    changes: what differs in a rule.
     """
 
     objects: Mapping[tuple[str, ...], Term]
@@ -477,6 +478,7 @@ class Names:
     fetched: frozenset[str] = frozenset()
     loose: Mapping[str, Term] = field(default_factory=dict)
     failing: frozenset[str] = frozenset()
+    rest: Term | None = None
     changes: dict[str, None] = field(default_factory=dict, compare=False, repr=False)
 
     def with_others(self, **named: Term) -> Names:

@@ -127,6 +127,8 @@ class Translator:
             if path[0] in _ACCOUNT:
                 self.names.note(SERVICE_ACCOUNTS)
             return self.names.others[path[0]]
+        if len(path) == 1 and self.names.rest is not None:
+            return self.member(self.names.rest, path[0])
         if path == ("",) and not self._strict:
             return _NULL
         raise NotConvertible(f"the variable {'.'.join(path)} has no form in CEL")

@@ -18,7 +18,7 @@ from chartkit.addons.migrate.mutate.fields import Mutation, object_field
 from chartkit.addons.migrate.mutate.json_patch import json_patch
 from chartkit.addons.migrate.mutate.loops import Loop, loop_of, some
 from chartkit.addons.migrate.mutate.overlay import merged, merged_for_each
-from chartkit.addons.migrate.mutate.patches import anchor_of, note_unused, plain_key
+from chartkit.addons.migrate.mutate.patches import anchor_of, note_unused, plain_key, without_unread
 from chartkit.addons.migrate.rule import ConvertedRule, asked_of_writes
 from chartkit.engine.cel.syntax import Expr
 from chartkit.engine.cel.syntax.tree import Literal, Select, StructLiteral, children
@@ -88,14 +88,12 @@ def mutations_of(
     body: Body, scope: Scope, names: Names, namespace: str, empty: Known
 ) -> list[Mutation]:
     """Return the mutations of a rule; empty: the lists that are empty where it applies."""
-    if body.get("patchStrategicMerge") is not None:
-        patch = body["patchStrategicMerge"]
+    if body.get(_MERGE) is not None:
+        patch = without_unread(body[_MERGE], names, scope.kinds)
         note_unused(patch, names)
         return merged(patch, object_field(scope, scope.object), names, empty=empty)
-    if body.get("patchesJson6902"):
-        return [
-            Mutation(json_patch(body["patchesJson6902"], scope.object, names), is_json_patch=True)
-        ]
+    if body.get(_JSON_PATCH):
+        return [Mutation(json_patch(body[_JSON_PATCH], scope.object, names), is_json_patch=True)]
     if body.get("foreach"):
         return loop_mutations(body["foreach"], scope, names, namespace)
     raise NotConvertible("a mutate rule that says nothing", "mutate")
@@ -182,7 +180,7 @@ def _mutations(body: Body, scope: Scope, names: Names, namespace: str, path: str
 
 def _merges(body: Body, scope: Scope, names: Names, namespace: str, path: str) -> list[Mutation]:
     """Return the mutations of a loop with strategic merges."""
-    patch = body[_MERGE]
+    patch = without_unread(body[_MERGE], names, scope.kinds)
     if body.get("order") == "Ascending":
         raise NotConvertible("a foreach in ascending order turns lists round", f"{path}/order")
     loops = [

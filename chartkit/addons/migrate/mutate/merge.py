@@ -57,7 +57,7 @@ from chartkit.engine.context.variables.syntax import find_variables, is_whole
 from chartkit.engine.jmespath.expression import JMESPathError
 from chartkit.engine.jmespath.nodes import Kind, Node
 from chartkit.engine.jmespath.parser import parse
-from chartkit.model import Body, Json, leaves
+from chartkit.model import Body, Json
 
 _NAME: Final = ("name",)
 _OTHER: Final = "other"
@@ -224,9 +224,8 @@ class StrategicMerge:
     def met(self, anchor: Anchor, wanted: Json, at: Field) -> Expr:
         """Report whether the condition of an anchor holds of the object here."""
         child = at.place.child(anchor.key)
-        keys = (str(key) for path, _ in leaves(wanted) for key in path)
-        if isinstance(wanted, list) or any("(" in key for key in keys):
-            raise NotConvertible(f"the anchor {anchor} holds a list, or further anchors")
+        if has_anchors(wanted, ADDITION):
+            raise NotConvertible(f"an anchor +() within the anchor {anchor}")
         verdict = pattern_verdict(wanted, child.settled(), self.names.taken)
         return conjunction(child.is_present(), verdict.holds)
 

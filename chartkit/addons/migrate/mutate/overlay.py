@@ -37,7 +37,7 @@ from chartkit.engine.cluster_policy.mutate.anchors import (
     HANDLED,
     has_anchors,
 )
-from chartkit.engine.cluster_policy.pattern.build import Anchor, AnchorKind, parse_anchor
+from chartkit.engine.cluster_policy.pattern.build import Anchor, parse_anchor
 from chartkit.model import Body, Json
 
 
@@ -118,8 +118,6 @@ class _Overlay:
             self._member(value, _child(at, key), (*path, key), anchor)
 
     def _member(self, value: Json, at: Field, path: Path, anchor: Anchor | None) -> None:
-        if anchor is not None and anchor.kind is not AnchorKind.ADDITION:
-            raise NotConvertible(f"the anchor {anchor} in a patch")
         if value is None:
             # What is above stays as an empty object.
             self._operations.target(path)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Final
 
 from chartkit.addons.migrate.conditions import is_error
 from chartkit.addons.migrate.conversion import NotConvertible
-from chartkit.addons.migrate.differences import UNUSED_VARIABLES
+from chartkit.addons.migrate.differences import UNREAD_ANCHORS, UNUSED_VARIABLES
 from chartkit.addons.migrate.expressions import build as cel
 from chartkit.addons.migrate.expressions.place import Place
 from chartkit.addons.migrate.expressions.verdict import disjunction
@@ -22,20 +22,17 @@ from chartkit.engine.cluster_policy.mutate.anchors import (
 )
 from chartkit.engine.cluster_policy.pattern.build import Anchor, AnchorKind, parse_anchor
 from chartkit.engine.context.variables import has_variable
+from chartkit.engine.kubernetes.kinds import GroupVersionKind, is_custom
 from chartkit.model import Body, Json, leaves
 
 _DIRECTIVE: Final = "$patch"
 
 
 def anchor_of(written: str) -> Anchor | None:
-    """Return the anchor of a key, None for a plain one; raises `NotConvertible` for an anchor that
-    means nothing in a patch."""
+    """Return the anchor of a key, None for a plain one; raises `NotConvertible` for a variable."""
     if "{{" in written:
         raise NotConvertible("a variable in a key of a patch")
-    anchor = parse_anchor(written)
-    if anchor is not None and anchor.kind not in HANDLED:
-        raise NotConvertible(f"the anchor {written} in a patch")
-    return anchor
+    return parse_anchor(written)
 
 
 def plain_key(written: str) -> str:
@@ -100,11 +97,38 @@ def lacks_additions(patch: Body, place: Place) -> Expr:
 
 
 def parts(value: Json) -> Iterator[Json]:
-    """Return a part of a patch and those below it, lists as a whole."""
+    """Return a part of a patch and those below it, lists as a whole; the conditions of anchors are
+    no parts."""
     yield value
     if isinstance(value, dict):
-        for part in value.values():
-            yield from parts(part)
+        for written, part in value.items():
+            anchor = anchor_of(written)
+            if anchor is None or anchor.kind not in CONDITIONS:
+                yield from parts(part)
+
+
+def without_unread(patch: Json, names: Names, kinds: Collection[GroupVersionKind]) -> Json:
+    """Return a patch without the keys whose anchors mean nothing in one: Kyverno writes such a key
+    as it stands, and no API server keeps it of its own kinds.
+
+    Raises `NotConvertible` where others are among the kinds.
+    """
+    if isinstance(patch, list):
+        return [without_unread(element, names, kinds) for element in patch]
+    if not isinstance(patch, dict):
+        return patch
+    kept: Body = {}
+    for written, part in patch.items():
+        anchor = parse_anchor(written)
+        if anchor is not None and anchor.kind in CONDITIONS:
+            kept[written] = part
+        elif anchor is None or anchor.kind in HANDLED:
+            kept[written] = without_unread(part, names, kinds)
+        elif not kinds or any(map(is_custom, kinds)):
+            raise NotConvertible(f"the anchor {written} in a patch")
+        else:
+            names.note(UNREAD_ANCHORS)
+    return kept
 
 
 def added(value: Json) -> Json:

@@ -12,6 +12,7 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Final, TextIO
 
+from chartkit.addons.migrate.acceptance import IN_CLUSTER
 from chartkit.addons.migrate.conversion import LegacyRule, legacy_rules
 from chartkit.addons.migrate.options import InventoryOptions
 from chartkit.addons.migrate.plan.origin import Origin, Tool, origin_of
@@ -439,7 +440,7 @@ def _faults(resource: Resource) -> Sequence[Diagnostic]:
         if is_exception(resource):
             read_exceptions([resource])
         else:
-            compile_any(resource)
+            compile_any(resource, IN_CLUSTER)
     except CompileError as error:
         return error.diagnostics
     return ()

@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Any, Final
 
 from chartkit.addons.migrate.proof.model import Answer, Result, canonical
 from chartkit.addons.migrate.proof.requests.case import Case
@@ -26,7 +26,7 @@ from chartkit.engine import (
 )
 from chartkit.engine.cel_policies.run import CompiledCelPolicy
 from chartkit.engine.cluster_policy.policy import Policy
-from chartkit.engine.kubernetes.kinds import is_binding, kind_of
+from chartkit.engine.kubernetes.kinds import UNKNOWN, is_binding, kind_of
 from chartkit.engine.request import PHASES
 from chartkit.model import Body, Resource, RuleResult, RuleType, Status, mapping_at
 
@@ -51,6 +51,8 @@ _ERROR: Final = "validation error: "
 _WORDED: Final = ("Validation rule '", "failed to verify image", "unverified image", "image")
 _INDEXED: Final = "CEL expression validation failed at index "
 """The beginnings of messages that Kyverno words itself."""
+_ANCHORS: Final = ("=(", "X(", "^(")
+"""The beginnings of keys that Kyverno leaves in a patch as they are."""
 _ASKS_NAME: Final = re.compile(r"\brequest\.(name|kind)\b")
 _QUIET: Final = {Status.SKIP: Answer(), Status.PASS: Answer(Result.PASS)}
 """The answers of forms that neither refuse nor change anything."""
@@ -72,7 +74,7 @@ class Form:
     ) -> None:
         """Raise CompileError for a policy that Kyverno refuses."""
         resources = list(resources)
-        attachments = attachments.with_bindings(resources)
+        attachments = replace(attachments.with_bindings(resources), names=UNKNOWN)
         policies = [compile_any(item, attachments) for item in resources if not is_binding(item)]
         self.admitting, self.cleaning = sorted_out(policies)
         self._by_id = {policy.policy.id: policy for policy in self.admitting}
@@ -136,7 +138,7 @@ class Form:
         failures = [result for result in validating if result.status in _FAILED]
         errors = [result for result in validating if result.status is Status.ERROR]
         patches = (one.patched for one in reversed(results) if one.status is Status.PASS)
-        patched = next(filter(None, patches), None)
+        patched = _kept(next(filter(None, patches), None))
         classes = [_RESULTS[result.status] for result in validating]
         admits = not case.is_background
         return Answer(
@@ -148,7 +150,7 @@ class Form:
             denied=admits and any(self._denies(result, request) for result in (*failures, *errors)),
             warned=admits and any(self._warns(result) for result in (*failures, *errors)),
             patched=None if patched == request.resource.body else patched,
-            targets=_sorted(result.patched_target for result in passed),
+            targets=_sorted(_kept(result.patched_target) for result in passed),
             generated=_sorted(
                 body for result in passed for body in (*result.generated, *result.updated)
             ),
@@ -213,6 +215,15 @@ def _sorted(bodies: Iterable[Body | None]) -> tuple[Body, ...]:
             key=lambda body: (body.get("kind", ""), Resource(body).namespace, Resource(body).name),
         )
     )
+
+
+def _kept(value: Any) -> Any:
+    """Return a mutated object as an API server keeps it: without keys that are still anchors."""
+    if isinstance(value, list):
+        return [_kept(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    return {key: _kept(item) for key, item in value.items() if not key.startswith(_ANCHORS)}
 
 
 def _unlabelled(body: Body) -> Body:

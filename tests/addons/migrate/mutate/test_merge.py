@@ -100,6 +100,7 @@ def test_configurations_and_merges_give_the_same_objects(patch: str) -> None:
             pod("{containers: [{name: b, image: 'b:latest'}, {name: c}]}"),
             pod("{containers: [{name: b, tty: true, resources: {limits: {cpu: 2}}}, {name: c}]}"),
             pod("{containers: [{name: b}, {name: c, resources: {limits: {cpu: 2, memory: 1Gi}}}]}"),
+            pod("{containers: [{name: b, ports: [{name: http, containerPort: 80}]}, {name: c}]}"),
             pod("{nodeSelector: {a: c, d: e}, hostAliases: [{ip: 1.1.1.1, hostnames: [b]}]}"),
             pod("{initContainers: [{name: i, image: i}, {name: j, image: 'j:latest'}]}"),
             pod("{volumes: [{name: a, emptyDir: {}}, {name: tmp, secret: {secretName: s}}]}"),

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.data import beside
+from tests.data import beside, tables
 from tests.e2e.command import chartkit
 from tests.shared import ROOT
 
@@ -135,24 +135,7 @@ def test_an_object_that_no_api_server_takes_is_a_problem(tmp_path: Path) -> None
 def test_an_expression_that_fails_has_advice_and_an_object_its_unknown_fields(
     tmp_path: Path,
 ) -> None:
-    policy = {
-        "apiVersion": "kyverno.io/v1",
-        "kind": "ClusterPolicy",
-        "metadata": {"name": "p"},
-        "spec": {
-            "rules": [
-                {
-                    "name": "r",
-                    "match": {"any": [{"resources": {"kinds": ["Pod"]}}]},
-                    "mutate": {
-                        "patchStrategicMerge": {
-                            "metadata": {"labels": {"a": "{{ sum(`1`, `2`) }}"}}
-                        }
-                    },
-                }
-            ]
-        },
-    }
+    policy = tables(__file__)["policy"]
     (tmp_path / "policy.json").write_text(json.dumps(policy))
     pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a"}, "spec": {"hostNetwok": 1}}
     (tmp_path / "pod.json").write_text(json.dumps(pod))

@@ -198,23 +198,9 @@ def cel_folder(tmp_path: Path) -> Path:
 def test_cel_policies_see_namespaces_and_parameters_among_the_objects(cel_folder: Path) -> None:
     done = chartkit(cel_folder, "scan", "objects.yaml", "-p", "policies.yaml")
     assert done.code == 1
-    assert done.out == (
-        "Deployment/web/nginx  objects.yaml:10\n"
-        "  fail  guarded-namespace (Audit, low)\n"
-        "        not guarded: web\n"
-        "\n"
-        "Pod/web/nginx  objects.yaml:19\n"
-        "  fail  guarded-namespace (Audit, low)\n"
-        "        not guarded: web\n"
-        "  fail  limit/limit (Enforce)\n"
-        "        at most 0\n"
-        "        objects.yaml:22:8  spec.containers\n"
-        "\n"
-        "POLICY             SEVERITY  FAILS  OBJECTS\n"
-        "limit              -             1        1\n"
-        "guarded-namespace  low           2        2\n"
-        "\n"
-        "pass: 0, fail: 3, warn: 0, error: 0, skip: 0\n"
+    assert (
+        done.out
+        == (beside(__file__)["cel_policies_see_namespaces_and_parameters_among_the_objects"])
     )
     assert done.err == "policies of evaluation mode JSON need --json: small-plan\n"
 

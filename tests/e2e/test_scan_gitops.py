@@ -110,22 +110,7 @@ def test_several_sources_and_their_references(folder: Path) -> None:
 
 
 def test_lists_of_an_application_set_are_applications(folder: Path) -> None:
-    text = """\
-apiVersion: argoproj.io/v1alpha1
-kind: ApplicationSet
-metadata: {name: all, namespace: argocd}
-spec:
-  generators:
-  - list: {elements: [{name: one, size: "3"}, {name: two, size: "9"}]}
-  template:
-    metadata: {name: "web-{{name}}"}
-    spec:
-      destination: {namespace: "{{ name }}"}
-      source:
-        repoURL: https://git.example.com/a/b
-        path: charts/web
-        helm: {parameters: [{name: size, value: "{{size}}"}]}
-"""
+    text = beside(__file__)["text"]
     done = _scan(folder, text, "--detailed")
     assert [name for name, _ in _rows(done)] == [
         "v1/ConfigMap/one/web-one",
@@ -176,34 +161,7 @@ def test_a_chart_without_its_dependencies_is_one_row(folder: Path, declared: str
 
 @pytest.mark.slow
 def test_values_of_kyverno_in_objects_are_checked(folder: Path) -> None:
-    text = """\
-apiVersion: helm.toolkit.fluxcd.io/v2
-kind: HelmRelease
-metadata: {name: kyverno, namespace: kyverno}
-spec:
-  chart:
-    spec: {chart: kyverno, sourceRef: {kind: HelmRepository, name: kyverno}}
-  values:
-    policyExceptions: {enabled: true}
----
-apiVersion: argoproj.io/v1alpha1
-kind: Application
-metadata: {name: kyverno, namespace: argocd}
-spec:
-  source:
-    repoURL: https://kyverno.github.io/kyverno
-    chart: kyverno
-    helm:
-      values: |
-        admissionController:
-          nope: 1
----
-apiVersion: argoproj.io/v1alpha1
-kind: Application
-metadata: {name: redis, namespace: argocd}
-spec:
-  source: {repoURL: https://charts.example.com, chart: redis}
-"""
+    text = beside(__file__)["values_of_kyverno_in_objects_are_checked"]
     (folder / "kyverno.yaml").write_text(text)
     done = chartkit(folder, "values", "lint", "kyverno.yaml")
     assert done.code == 1

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.data import beside
+from tests.data import beside, tables
 
 _TEXTS = beside(__file__)
 
@@ -63,30 +63,7 @@ def _absent() -> list[str]:
 def test_commands_run_without_extras(tmp_path: Path) -> None:
     (tmp_path / "pod.yaml").write_text(_TEXTS["pod"])
     (tmp_path / "signed.yaml").write_text(_TEXTS["signed"])
-    commands = {
-        "init shop": 0,
-        "render --project shop": 0,
-        "render --project shop --check": 0,
-        "diff --project shop --from dev --to prd": 0,
-        "scan pod.yaml": 1,
-        "scan shop/charts/kyverno": 0,
-        "scan pod.yaml -p signed.yaml": 1,
-        "why pod.yaml -p pss-baseline": 0,
-        "scan pod.yaml --fix": 0,
-        "preview pod.yaml -p pss-baseline": 0,
-        "witness -p pss-restricted": 0,
-        "migrate policies signed.yaml": 0,
-        "migrate plan signed.yaml": 1,
-        "values lint shop/charts/kyverno/values_prd.yaml": 0,
-        "policies lint signed.yaml": 0,
-        "check-compat --kubernetes 1.35": 0,
-        "adopt pod.yaml signed.yaml --dry-run": 1,
-        "plan --from 1.18/1.34 --to 1.19/1.35": 0,
-        "scan --cluster": 2,
-        "serve": 2,
-        "lsp": 2,
-        "mcp": 2,
-    }
+    commands = tables(__file__)["commands"]
     given = json.dumps([[each.split() for each in commands], _absent()])
     done = subprocess.run(
         [sys.executable, "-c", _RUN, given],

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from chartkit.atomic import clear, replacing
+from tests.data import tables
 
 _KILLED = """
 import os, signal, sys
@@ -64,15 +65,7 @@ def test_a_killed_writer_leaves_the_old_file_or_the_new_one(
 
 
 def test_nothing_else_is_cleared(tmp_path: Path) -> None:
-    names = [
-        ".v.yaml.1a2b3c4d",
-        ".v.yaml.chartkit-notes",
-        ".v.yaml.chartkit-1A2B3C4D",
-        ".v.yaml.chartkit-1a2b3c4d5",
-        ".w.yaml.chartkit-1a2b3c4d",
-        "v.yaml.chartkit-1a2b3c4d",
-        ".v.yaml",
-    ]
+    names = tables(__file__)["names"]
     for name in names:
         (tmp_path / name).write_text(name)
     outside = tmp_path / "kept"

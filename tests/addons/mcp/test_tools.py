@@ -9,7 +9,7 @@ import pytest
 
 from chartkit.addons.mcp.tools import tools
 from chartkit.errors import InputError
-from tests.data import from_table
+from tests.data import from_table, tables
 
 NAMES = {"query", "exclude", "env", "set", "select", "name"}
 """Parameters whose help is about files, and that name none."""
@@ -82,16 +82,7 @@ def test_a_command_line_has_options_first_and_values_that_are_no_options() -> No
 def test_flags_that_are_on_can_be_off() -> None:
     tool = tools()["migrate"]
     line = tool.arguments(tool.values({"policies": "a.yaml", "prove": False, "proof_seconds": 2}))
-    assert line == [
-        "migrate",
-        "policies",
-        "--no-prove",
-        "--proof-seconds=2",
-        "-o",
-        "json",
-        "--",
-        "a.yaml",
-    ]
+    assert line == tables(__file__)["flags_that_are_on_can_be_off"]
 
 
 @from_table("given", "message")

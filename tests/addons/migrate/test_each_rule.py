@@ -100,15 +100,7 @@ def test_rules_that_kyverno_refuses_together_are_no_conversion() -> None:
 
 
 def test_an_exception_follows_the_rule_that_converts() -> None:
-    exception = {
-        "apiVersion": "kyverno.io/v2",
-        "kind": "PolicyException",
-        "metadata": {"name": "let-off", "namespace": "team"},
-        "spec": {
-            "match": {"any": [{"resources": {"kinds": ["Pod"], "names": ["web"]}}]},
-            "exceptions": [{"policyName": "p", "ruleNames": ["good", "autogen-good"]}],
-        },
-    }
+    exception = tables(__file__)["exception"]
     policy, let_off = _policy(_GOOD, _BAD), Resource(exception, _MEMORY)
     conversion = Batch([policy, let_off]).convert(let_off)
     (new,) = conversion.documents

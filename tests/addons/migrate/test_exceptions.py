@@ -11,7 +11,7 @@ from chartkit.addons.migrate.convert import Batch
 from chartkit.addons.migrate.exceptions import exceptions_in_cel
 from chartkit.engine import Request, compile_any, evaluate, read_exceptions, sorted_out
 from chartkit.model import Body, Location, Resource, Status
-from tests.data import from_table
+from tests.data import from_table, tables
 
 _MEMORY = Location("policy.yaml")
 
@@ -188,15 +188,7 @@ def test_a_policy_that_was_never_a_cluster_policy_has_no_rules_to_except() -> No
         "metadata": {"name": "p"},
         "spec": {"validationActions": ["Deny"], "validations": [{"expression": "true"}]},
     }
-    legacy = {
-        "apiVersion": "kyverno.io/v2",
-        "kind": "PolicyException",
-        "metadata": {"name": "e", "namespace": "kyverno"},
-        "spec": {
-            "exceptions": [{"policyName": "p", "ruleNames": ["r"]}],
-            "match": {"any": [{"resources": {"kinds": ["Pod"]}}]},
-        },
-    }
+    legacy = tables(__file__)["legacy"]
     found = exceptions_in_cel(
         Resource(legacy), lambda _: body, lambda _: [("ValidatingPolicy", "p")]
     )

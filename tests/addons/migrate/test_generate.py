@@ -17,7 +17,7 @@ from chartkit.engine.ports.world import World
 from chartkit.errors import ChartkitError, CompileError
 from chartkit.model import Body, Location, Resource, Status
 from tests.addons.migrate.conversions import converted
-from tests.data import beside, from_table
+from tests.data import beside, from_table, tables
 from tests.objects import api_object
 
 _MEMORY = Location("policy.yaml")
@@ -202,15 +202,7 @@ def test_a_proof_takes_what_cannot_be_made_for_the_same_fault() -> None:
 
 def test_what_was_yaml_stays_yaml() -> None:
     (document,) = convert(policy(_CONFIG % ("gen", "{data: {k: v}}"))).documents
-    assert document["spec"]["generate"] == [
-        {
-            "template": {
-                "interpolate": "cel",
-                "value": "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: gen\n"
-                "  namespace: (( object.metadata.name ))\ndata:\n  k: v\n",
-            }
-        }
-    ]
+    assert document["spec"]["generate"] == tables(__file__)["what_was_yaml_stays_yaml"]
 
 
 def test_settings_are_kept_and_what_differs_is_told() -> None:

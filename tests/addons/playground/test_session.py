@@ -12,7 +12,7 @@ import pytest
 
 from chartkit.addons.playground import evaluation, session
 from chartkit.documents.reader import read_file
-from tests.data import beside
+from tests.data import beside, tables
 
 _TEXTS = beside(__file__)
 POLICY = _TEXTS["policy"]
@@ -273,15 +273,7 @@ def test_an_example_fails_and_passes_as_it_says(file: Path) -> None:
 
 
 def test_examples_change_and_generate_objects() -> None:
-    made = {
-        "grace-period-by-label": "+  terminationGracePeriodSeconds: 45",
-        "warm-up-hook": "- /bin/warm-up",
-        "default-team-label": "+    example.com/team: platform",
-        "log-sidecar": "image: registry.example/log-shipper:2",
-        "register-clusters": "server: https://192.0.2.20:6443",
-        "tenant-admins": "name: alice",
-        "pull-secret-for-namespaces": ".dockerconfigjson: e30=",
-    }
+    made = tables(__file__)["made"]
     secret = {
         "kind": "Secret", "apiVersion": "v1", "type": "kubernetes.io/dockerconfigjson",
         "metadata": {"name": "registry-access", "namespace": "platform"},

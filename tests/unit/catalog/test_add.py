@@ -117,28 +117,7 @@ def _run(project: Path, *arguments: str) -> Result:
 
 
 def test_the_command_says_what_else_there_is_to_do(project: Path) -> None:
-    generating = """\
-apiVersion: kyverno.io/v1
-kind: ClusterPolicy
-metadata:
-  name: {name}
-spec:
-  rules:
-    - name: make
-      match:
-        any:
-          - resources:
-              kinds: [Namespace]
-      context:
-        - name: settings
-          configMap: {{name: settings, namespace: ops}}
-      generate:
-        apiVersion: batch/v1
-        kind: CronJob
-        name: "{{{{ settings.data.name }}}}"
-        namespace: "{{{{ request.object.metadata.name }}}}"
-        data: {{}}
-"""
+    generating = beside(__file__)["generating"]
     vendored(project, "theirs", {"three/make-jobs": generating})
     (project / "chartkit.yaml").write_text(
         _PROJECT + '  prd: {kyverno: "1.19", kubernetes: "1.35", profiles: [pss-baseline]}\n'

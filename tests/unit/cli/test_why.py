@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from chartkit.cli.main import main
-from tests.data import beside, from_table
+from tests.data import beside, from_table, tables
 
 _TEXTS = beside(__file__)
 POLICIES = _TEXTS["policies"]
@@ -33,23 +33,7 @@ def run(capsys: pytest.CaptureFixture[str], *arguments: str, code: int = 0) -> s
 
 def test_the_tree_of_an_object(capsys: pytest.CaptureFixture[str]) -> None:
     text = run(capsys, "o.yaml", "-p", "p.yaml", "--object", "pod/web")
-    assert (
-        text
-        == """\
-Pod/shop/web  o.yaml:1
-  needs-owner
-    owner: no result: namespace shop is not shp
-      p.yaml:7:48  metadata.namespace (o.yaml:3:23)
-    host: fail: spec.hostNetwork is true; the pattern wants false
-      p.yaml:11:47  o.yaml:4:8
-  services
-    type: no result: kind Pod is not Service
-      p.yaml:19:34  o.yaml:2:1
-  old
-    fail: {{ target.metadata.name }} is web: Equals gone does not hold
-      p.yaml:28:22  o.yaml:3:12
-"""
-    )
+    assert text == beside(__file__)["the_tree_of_an_object"]
 
 
 def test_many_policies_about_other_kinds_are_one_line(
@@ -81,34 +65,7 @@ Pod/shop/web  o.yaml:1
 def test_json(capsys: pytest.CaptureFixture[str]) -> None:
     text = run(capsys, "o.yaml", "services", "-p", "p.yaml", "--object", "web", "-o", "json")
     (one,) = json.loads(text)["objects"]
-    assert one["rules"] == [
-        {
-            "policy": "services",
-            "rule": "type",
-            "result": "none",
-            "message": "",
-            "decision": {
-                "asked": "match",
-                "holds": False,
-                "text": "kind Pod is not Service",
-                "location": "p.yaml:19:34",
-                "field": "/kind",
-                "fieldLocation": "o.yaml:2:1",
-                "value": "Pod",
-                "parts": [
-                    {
-                        "asked": "kind",
-                        "holds": False,
-                        "text": "kind Pod is not Service",
-                        "location": "p.yaml:19:34",
-                        "field": "/kind",
-                        "fieldLocation": "o.yaml:2:1",
-                        "value": "Pod",
-                    }
-                ],
-            },
-        }
-    ]
+    assert one["rules"] == tables(__file__)["json"]
 
 
 def test_the_operation(capsys: pytest.CaptureFixture[str]) -> None:

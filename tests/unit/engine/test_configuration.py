@@ -278,17 +278,7 @@ def test_deny_sees_the_old_object_of_a_deletion() -> None:
 
 
 def test_exceptions_skip_the_rule() -> None:
-    exception = Resource(
-        {
-            "apiVersion": "kyverno.io/v2",
-            "kind": "PolicyException",
-            "metadata": {"name": "e", "namespace": "ns"},
-            "spec": {
-                "match": {"any": [{"resources": {"kinds": ["Pod"]}}]},
-                "exceptions": [{"policyName": "p", "ruleNames": ["r"]}],
-            },
-        }
-    )
+    exception = Resource(tables(__file__)["exceptions_skip_the_rule"])
     compiled = compile_policy(policy_resource(), [read_exception(exception)])
     results = evaluate([compiled], request())
     message = "rule is skipped due to policy exceptionsns/e"

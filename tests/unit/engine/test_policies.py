@@ -16,6 +16,7 @@ from chartkit.engine.policies import (
 )
 from chartkit.engine.request import AUDIT, ENFORCE
 from chartkit.model import Resource
+from tests.data import tables
 from tests.objects import api_object
 from tests.unit.engine.cel_policies.policies import policy, validating
 from tests.unit.engine.policies import policy_resource
@@ -55,15 +56,7 @@ def test_exceptions_of_both_generations() -> None:
     new = api_object(
         "policies.kyverno.io/v1", "PolicyException", "new", spec={"policyRefs": references}
     )
-    old = {
-        "apiVersion": "kyverno.io/v2",
-        "kind": "PolicyException",
-        "metadata": {"name": "old"},
-        "spec": {
-            "exceptions": [{"policyName": "p", "ruleNames": ["r"]}],
-            "match": {"any": [{"resources": {"kinds": ["Pod"]}}]},
-        },
-    }
+    old = tables(__file__)["old"]
     documents = [Resource(new), Resource(old), validating("true")]
     assert [is_exception(one) for one in documents] == [True, True, False]
     around = read_exceptions(documents)

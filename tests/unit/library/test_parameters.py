@@ -92,15 +92,7 @@ def test_alternatives_come_with_versions(tmp_path: Path, version: str, expected:
 
 @pytest.mark.parametrize(("version", "lines"), [("v1.33", False), ("v1.34", True)])
 def test_lines_stand_under_conditions(tmp_path: Path, version: str, lines: bool) -> None:
-    text = """\
-list:
-  - first
-<% call when(version_at_least("standard", "1.34")) %>
-  - second: {{ request.object }}
-    third: <%= parameter("label") %>
-<% endcall %>
-last: x
-"""
+    text = beside(__file__)["text"]
     body = render(
         [_policy(tmp_path, text.replace("{{", '"{{').replace("}}", '}}"'))], {"standard": version}
     )["mine"]

@@ -11,7 +11,7 @@ from chartkit.kyverno.versions import Version
 from chartkit.library.policies import Library, read_library, upstream_library, vendored_libraries
 from chartkit.library.upstream import UpstreamForm, UpstreamLibrary
 from chartkit.project.project import read_project
-from tests.data import from_table
+from tests.data import from_table, tables
 from tests.unit.library.upstream_files import CLUSTER_POLICY, GUARDED, VALIDATING, vendored
 from tests.unit.project.project_files import write_policy, write_profile
 
@@ -40,16 +40,7 @@ def root(tmp_path: Path) -> Path:
 
 def test_references_are_the_catalogue_s(root: Path) -> None:
     found = UpstreamLibrary("theirs", root).references
-    assert sorted(found) == [
-        "a/deep/two",
-        "a/one",
-        "b/one",
-        "c/several/first/ex",
-        "c/several/first/why",
-        "c/several/second",
-        "d/guarded",
-        "top",
-    ]
+    assert sorted(found) == tables(__file__)["references_are_the_catalogue_s"]
     indexed = read_index("theirs", root)
     assert indexed.problems == ()
     assert [entry.reference for entry in indexed.entries] == sorted(found)

@@ -1,6 +1,7 @@
 from chartkit.documents.reader import read_text
 from chartkit.model import Body, Resource
 from chartkit.render.manifests import overlays
+from tests.data import tables
 
 
 def config(name: str, **data: str) -> Resource:
@@ -17,15 +18,7 @@ def test_what_all_have_is_the_base() -> None:
     crd = Resource({"kind": "CustomResourceDefinition", "metadata": {"name": "c"}})
     shared, plain, other = config("a", x="1"), config("b", x="1"), config("b", x="2")
     files = overlays({"dev": [shared, plain, crd], "prd": [crd, other, shared]})
-    assert sorted(files) == [
-        "base/crds.yaml",
-        "base/kustomization.yaml",
-        "base/objects.yaml",
-        "overlays/dev/kustomization.yaml",
-        "overlays/dev/objects.yaml",
-        "overlays/prd/kustomization.yaml",
-        "overlays/prd/objects.yaml",
-    ]
+    assert sorted(files) == tables(__file__)["what_all_have_is_the_base"]
     assert bodies(files["base/kustomization.yaml"])[0]["resources"] == ["crds.yaml", "objects.yaml"]
     assert bodies(files["base/objects.yaml"]) == [shared.body]
     assert bodies(files["overlays/prd/kustomization.yaml"])[0]["resources"] == [

@@ -27,18 +27,7 @@ def test_both_sides_in_different_places_keep_comments_and_order() -> None:
     edited = BASE.replace("replicas: 1", "replicas: 7  # mine").replace("80, 443", "80, 8443")
     generated = BASE.replace("ghcr.io", "reg.kyverno.io").replace("last:", "# new\nadded: 3\nlast:")
     merged = merge(edited, generated)
-    assert merged == (
-        "# The values of a chart.\n"
-        "replicas: 7  # mine\n"
-        "image:\n"
-        "  # where it comes from\n"
-        "  registry: reg.kyverno.io\n"
-        '  tag: "1.19"\n'
-        "ports: [80, 8443]\n"
-        "# new\n"
-        "added: 3\n"
-        "last: true\n"
-    )
+    assert merged == (beside(__file__)["both_sides_in_different_places_keep_comments_and_order"])
 
 
 def test_the_same_edit_on_both_sides_is_none() -> None:

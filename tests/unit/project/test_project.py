@@ -151,20 +151,7 @@ def test_values_are_what_the_schema_says(tmp_path: Path) -> None:
 
 
 def test_settings_of_the_project_are_under_those_of_an_environment(tmp_path: Path) -> None:
-    text = """\
-exclude: [{namespaces: [a]}]
-policies:
-  one: {action: Enforce, enabled: true, parameters: {x: 1, z: 1}, exclude: [{namespaces: [c]}]}
-  two: {enabled: false}
-environments:
-  dev:
-    kyverno: "1.19"
-    kubernetes: "1.34"
-    exclude: [{namespaces: [b]}]
-    policies:
-      one: {action: Audit, parameters: {z: 2}, exclude: [{namespaces: [d]}]}
-  qa: {kyverno: "1.19", kubernetes: "1.34"}
-"""
+    text = beside(__file__)["settings_of_the_project_are_under_those_of_an_environment"]
     found = project(tmp_path, text)
     dev, qa = found.environment("dev"), found.environment("qa")
     assert [each.resources["namespaces"] for each in dev.exclude] == [["a"], ["b"]]

@@ -21,7 +21,7 @@ from chartkit.testing.report import Options, coverage_of, report
 from chartkit.testing.runner import Selection, run_tests
 from chartkit.testing.sources import Sources
 from tests.command_reports import OWN, in_format
-from tests.data import from_table
+from tests.data import beside, from_table
 from tests.shared import ROOT
 from tests.unit.testing.objects import write_test
 
@@ -176,15 +176,7 @@ def written(folder: Path, text: str) -> Path:
 
 
 def test_what_a_file_names(tmp_path: Path) -> None:
-    text = """\
-policies: [a.yaml, a.yaml, b]
-resources: [r.yaml]
-targetResources: [t.yaml]
-userinfo: u.yaml
-results:
-  - {policy: ns/p, isMUtatingPolicy: true, result: pass, kind: Pod, resources: [x, ns/y]}
-  - {policy: p, rule: r, result: fail, kind: Pod, generatedResource: g.yaml}
-"""
+    text = beside(__file__)["text"]
     (test,) = read_test_file(written(tmp_path, text))
     assert test.policies == ("a.yaml", "b")
     assert (test.resources, test.targets, test.user_info) == (("r.yaml",), ("t.yaml",), "u.yaml")

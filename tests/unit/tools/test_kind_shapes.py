@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from tests.data import tables
 from tools.kind_shapes import NEWEST, OLDEST, compact, history
 
 _QUANTITY = "io.k8s.apimachinery.pkg.api.resource.Quantity"
@@ -55,26 +56,7 @@ DEFINITIONS: dict[str, dict[str, Any]] = {
 
 
 def test_the_table() -> None:
-    assert compact(DEFINITIONS) == {
-        "kinds": {"v1/Pod": "core.v1.Pod"},
-        "types": {
-            "core.v1.Part": {
-                "[]string": "words",
-                "bool": "on",
-                "core.v1.Part": "part",
-                "double": "ratio",
-                "dyn": "any data raw",
-                "int": "size",
-            },
-            "core.v1.Pod": {
-                "[]core.v1.Part": "parts!",
-                "meta.v1.ObjectMeta": "metadata",
-                "string": "kind",
-                "{}quantity": "amounts",
-            },
-            "meta.v1.ObjectMeta": {"dyn": "at", "string": "name"},
-        },
-    }
+    assert compact(DEFINITIONS) == tables(__file__)["the_table"]
 
 
 def test_kinds_and_fields_have_the_versions_that_they_came_and_went_with() -> None:

@@ -18,7 +18,7 @@ from tests.addons.migrate.charts.small import (
     rule,
     write_chart,
 )
-from tests.data import beside, from_table
+from tests.data import beside, from_table, tables
 
 HOST_PID = "      pattern:\n        spec:\n          =(hostPID): false\n"
 
@@ -686,23 +686,7 @@ def test_lines_of_a_generated_text_are_repeated(tmp_path: Path) -> None:
 
 
 def test_blocks_of_one_condition_that_follow_each_other_are_one() -> None:
-    lines = [
-        "  {{- if .a }}",
-        "  - x",
-        "  {{- end }}",
-        "  {{- if .a }}",
-        "  - {{ range .b }}{{ if . }}y",
-        "    {{ end }}{{ end }}",
-        "  {{- end }}",
-        "  {{- if .c }}",
-        "  - z",
-        "  {{- else }}",
-        "  - u",
-        "  {{- end }}",
-        "  {{- if .c }}",
-        "  - v",
-        "  {{- end }}",
-    ]
+    lines = tables(__file__)["lines"]
     assert merged(lines) == [*lines[:2], *lines[4:]]
 
 

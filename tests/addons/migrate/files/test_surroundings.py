@@ -35,16 +35,7 @@ def test_kustomize_patches_are_named_and_are_no_policies(tmp_path: Path) -> None
     (tmp_path / "policy.yaml").write_text(_POLICY)
     (tmp_path / "patch.yaml").write_text(_PATCH)
     (tmp_path / "kustomization.yaml").write_text(
-        "resources: [policy.yaml]\n"
-        "patches:\n"
-        "  - path: patch.yaml\n"
-        "  - target: {kind: ClusterPolicy, name: team}\n"
-        "    patch: '[]'\n"
-        "  - target: {kind: Deployment}\n"
-        "    patch: '[]'\n"
-        "replacements:\n"
-        "  - source: {kind: ConfigMap, name: a}\n"
-        "    targets: [{select: {kind: ClusterPolicy}, fieldPaths: [a]}]\n"
+        beside(__file__)["kustomize_patches_are_named_and_are_no_policies"]
     )
     text = "a kustomize patch of ClusterPolicy/team, which the new policies do not get"
     assert _mentions(tmp_path) == [

@@ -17,17 +17,7 @@ def test_only_what_makes_the_difference_is_left() -> None:
         return any(one.get("tty") for one in containers)
 
     small = minimized(base_case(_POD, "web.yaml"), differs)
-    assert small.document == {
-        "object": {
-            "apiVersion": "v1",
-            "kind": "Pod",
-            "metadata": {"name": "x", "namespace": "x"},
-            "spec": {
-                "containers": [{"name": "x", "image": "registry.example/two:latest", "tty": True}]
-            },
-        },
-        "operation": "CREATE",
-    }
+    assert small.document == tables(__file__)["only_what_makes_the_difference_is_left"]
     assert small.origin == "web.yaml"
 
 

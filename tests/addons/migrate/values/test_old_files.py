@@ -25,6 +25,7 @@ from tests.addons.migrate.values.values import (
     refused,
     rendered,
 )
+from tests.data import tables
 
 GONE_WITH_THEIR_KEYS = {
     "2.0": {"# Policies of the standard are refused at once."},
@@ -303,17 +304,7 @@ def test_two_six_config() -> None:
     assert "[*/*,kube-system,*]" not in filters
     assert "[*/*,kyverno,*]" not in filters
     assert "[*/*,kube-public,*]" in filters
-    assert json.loads(data["webhooks"]) == {
-        "namespaceSelector": {
-            "matchExpressions": [
-                {
-                    "key": "kubernetes.io/metadata.name",
-                    "operator": "NotIn",
-                    "values": ["monitoring"],
-                }
-            ]
-        }
-    }
+    assert json.loads(data["webhooks"]) == tables(__file__)["two_six_config"]
     assert ("ConfigMap", "kyverno-metrics") not in found
     assert found["ConfigMap", "kyverno-grafana"].namespace == "monitoring"
     assert found["Service", "kyverno-svc-metrics"].body["spec"]["type"] == "LoadBalancer"

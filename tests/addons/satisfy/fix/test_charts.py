@@ -105,23 +105,7 @@ def test_the_last_values_file_with_the_key_is_changed(tmp_path: Path) -> None:
 
 
 def test_what_a_template_writes_itself_is_changed_there(tmp_path: Path) -> None:
-    template = """\
-apiVersion: v1
-kind: Pod
-metadata:
-  name: web
-spec:
-  hostNetwork: true  # for the agent
-  {{- with .Values.missing }}
-  restartPolicy: {{ . }}
-  {{- end }}
-  containers:
-    - name: {{ .Values.name | quote }}
-      # where it comes from
-      image: web
-    - image: {{ .Values.name }}
-      name: other
-"""
+    template = beside(__file__)["template"]
     wanted = template.replace("hostNetwork: true  #", "hostNetwork: false  #")
     field = "      securityContext:\n        allowPrivilegeEscalation: false\n"
     wanted = wanted.replace("      # where", f"{field}      # where")
@@ -183,16 +167,7 @@ def test_a_person_decides_between_several_values(tmp_path: Path) -> None:
 
 
 def test_a_decision_is_listed_at_the_value(tmp_path: Path) -> None:
-    policy = """\
-apiVersion: kyverno.io/v1
-kind: ClusterPolicy
-metadata: {name: images}
-spec:
-  rules:
-    - name: registry
-      match: {any: [{resources: {kinds: [Pod]}}]}
-      validate: {message: denied, pattern: {spec: {containers: [{image: "registry/*"}]}}}
-"""
+    policy = beside(__file__)["policy"]
     template = f"{POD}      image: {{{{ .Values.image }}}}\n"
     folder = chart(tmp_path, template, f"{VALUES}image: a\n", **{"policies/images": policy})
     done = fix(folder, "--select", "policy:images")
@@ -204,16 +179,7 @@ def test_a_value_that_two_objects_want_otherwise_is_listed(tmp_path: Path) -> No
     other = (
         "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\ndata: {host: '{{ .Values.host }}'}"
     )
-    policy = """\
-apiVersion: kyverno.io/v1
-kind: ClusterPolicy
-metadata: {name: maps}
-spec:
-  rules:
-    - name: host
-      match: {any: [{resources: {kinds: [ConfigMap]}}]}
-      validate: {message: must be true, pattern: {data: {host: "true"}}}
-"""
+    policy = beside(__file__)["a_value_that_two_objects_want_otherwise_is_listed"]
     texts = {"policies/maps": policy, "objects/templates/map": other}
     folder = chart(tmp_path, **texts)
     done = fix(folder)

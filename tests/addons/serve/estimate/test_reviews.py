@@ -135,21 +135,7 @@ def test_webhooks_have_kyvernos_names() -> None:
 
 
 def test_policies_of_the_api_server_need_no_webhook() -> None:
-    policy = """\
-apiVersion: admissionregistration.k8s.io/v1
-kind: ValidatingAdmissionPolicy
-metadata: {name: a}
-spec:
-  matchConstraints:
-    resourceRules:
-      - {apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [pods]}
-  validations: [{expression: "object.metadata.name != ''"}]
----
-apiVersion: admissionregistration.k8s.io/v1
-kind: ValidatingAdmissionPolicyBinding
-metadata: {name: a}
-spec: {policyName: a, validationActions: [Deny]}
-"""
+    policy = beside(__file__)["policy"]
     found = estimated(policy, POD)
     assert found.webhooks == {}
     assert found.reviews.total == 0
@@ -157,18 +143,7 @@ spec: {policyName: a, validationActions: [Deny]}
 
 
 def test_generation_asks_about_what_it_generates() -> None:
-    policy = """\
-apiVersion: kyverno.io/v1
-kind: ClusterPolicy
-metadata: {name: g}
-spec:
-  rules:
-    - name: g
-      match: {any: [{resources: {kinds: [Namespace]}}]}
-      generate:
-        {apiVersion: v1, kind: ConfigMap, name: made, namespace: "{{request.object.metadata.name}}",
-         synchronize: true, data: {data: {a: b}}}
-"""
+    policy = beside(__file__)["generation_asks_about_what_it_generates"]
     assert reviews(policy, CONFIG_MAP) == (1, 1, 1)
     assert reviews(policy, POD) == (0, 0, 0)
 
@@ -193,16 +168,7 @@ def test_pods_of_controllers_are_counted_with_these() -> None:
 
 
 def test_autoscalers_and_nodes_decide_how_many_pods_there_are() -> None:
-    scaler = """\
-apiVersion: autoscaling/v2
-kind: HorizontalPodAutoscaler
-metadata: {name: web, namespace: shop}
-spec:
-  minReplicas: 4
-  maxReplicas: 9
-  scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: web}
----
-"""
+    scaler = beside(__file__)["scaler"]
     assert reviews(legacy(), workload("Deployment", 1) + scaler)[0] == 1 + 1 + 4
     node = "apiVersion: v1\nkind: Node\nmetadata: {name: NAME}\n---\n"
     nodes = node.replace("NAME", "a") + node.replace("NAME", "b")

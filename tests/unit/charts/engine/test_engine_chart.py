@@ -19,7 +19,7 @@ from chartkit.kyverno.releases import current
 from chartkit.kyverno.versions import Version
 from chartkit.model import Body
 from chartkit.schemas.json_schema import violations
-from tests.data import from_table
+from tests.data import from_table, tables
 from tests.engine_chart import CRD, KUBE_VERSION, objects, plan, render
 from tests.shared import ROOT
 
@@ -171,20 +171,7 @@ def test_clients_may_ask_enough_for_many_cluster_policies() -> None:
 
 @pytest.mark.parametrize("controller", CONTROLLERS)
 def test_one_description_serves_all_four(controller: str) -> None:
-    settings: Body = {
-        "priorityClassName": "high",
-        "podLabels": {"team": "{{ .Release.Name }}"},
-        "tolerations": [{"key": "t", "operator": "Exists"}],
-        "topologySpreadConstraints": [
-            {"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "ScheduleAnyway"}
-        ],
-        "antiAffinity": {"enabled": False},
-        "metering": {"secure": True, "port": 9000},
-        "tracing": {"enabled": True, "address": "otel", "port": 4317},
-        "profiling": {"enabled": True},
-        "extraVolumes": [{"name": "v", "emptyDir": {}}],
-        "extraVolumeMounts": [{"name": "v", "mountPath": "/v"}],
-    }
+    settings: Body = tables(__file__)["settings"]
     values = {f"{controller}Controller": settings}
     template = _deployment(values, controller)["spec"]["template"]
     spec = template["spec"]
@@ -219,16 +206,7 @@ def test_a_controllers_features_go_before_the_charts() -> None:
 
 
 def test_metrics_are_scraped_with_tls() -> None:
-    values = {
-        "backgroundController": {"serviceMonitor": {"enabled": True, "secure": True}},
-        "reportsController": {
-            "serviceMonitor": {
-                "enabled": True,
-                "secure": True,
-                "tlsConfig": {"insecureSkipVerify": True},
-            }
-        },
-    }
+    values = tables(__file__)["values"]
     found = objects(values)
     endpoints = [
         found["ServiceMonitor", f"kyverno-{controller}-controller"]["spec"]["endpoints"][0]

@@ -8,7 +8,7 @@ from chartkit.charts.rbac.permissions import as_json, needs
 from chartkit.charts.rbac.requirements import Needs
 from chartkit.documents.reader import read_text
 from chartkit.model import Body
-from tests.data import from_table
+from tests.data import from_table, tables
 
 MATCH = "    match: {any: [{resources: {kinds: [%s]}}]}\n"
 
@@ -321,28 +321,7 @@ def test_wrong_and_foreign_policies_need_nothing(body: Body) -> None:
 
 def test_for_templates() -> None:
     found = needs([policy(GENERATE % ("example.com/v1", "Widget"), kinds="Role")])
-    assert as_json(found) == [
-        {
-            "controller": "background-controller",
-            "group": "example.com",
-            "resource": "widgets",
-            "verbs": ["create", "get"],
-            "guessed": "Widget",
-        },
-        {
-            "controller": "background-controller",
-            "group": "rbac.authorization.k8s.io",
-            "resource": "roles",
-            "verbs": ["get", "list"],
-        },
-        {
-            "controller": "reports-controller",
-            "group": "rbac.authorization.k8s.io",
-            "resource": "roles",
-            "verbs": ["get", "list", "watch"],
-            "scan": True,
-        },
-    ]
+    assert as_json(found) == tables(__file__)["for_templates"]
 
 
 @pytest.mark.parametrize("kind", ["ValidatingPolicy", "GeneratingPolicy", "DeletingPolicy"])

@@ -7,6 +7,7 @@ from chartkit.engine.policies import compile_any, evaluate, sorted_out
 from chartkit.engine.request import Operation, User
 from chartkit.engine.responses import respond
 from chartkit.model import Body, Location, Resource, Status
+from tests.data import tables
 from tests.unit.engine.policies import policy_resource, rule
 
 PLACE = Location("values.yaml")
@@ -98,20 +99,7 @@ def test_a_property_of_a_result_may_give_its_message() -> None:
         **body,
         "apiVersion": "policies.kyverno.io/v1",
         "kind": "ValidatingPolicy",
-        "spec": {
-            "matchConstraints": {
-                "resourceRules": [
-                    {
-                        "apiGroups": [""],
-                        "apiVersions": ["v1"],
-                        "operations": ["CREATE"],
-                        "resources": ["pods"],
-                    }
-                ]
-            },
-            "auditAnnotations": [{"key": "failMessage", "valueExpression": "'told otherwise'"}],
-            "validations": [{"expression": "false", "message": "told"}],
-        },
+        "spec": tables(__file__)["a_property_of_a_result_may_give_its_message"],
     }
     policy = compile_any(Resource(body))
     (admitting,), _ = sorted_out([policy])

@@ -57,20 +57,7 @@ def test_user_values_settings() -> None:
 
 
 def test_global_entries() -> None:
-    entries = UserGlobalContext(
-        [
-            {"name": "plain", "data": {"a": {"b": 1}}},
-            {"name": "path", "data": {"a": {"b": 1}}, "fieldPath": "a.b"},
-            {
-                "name": "named",
-                "resources": [{"kind": "Pod"}],
-                "projections": [{"name": "kinds", "path": "[*].kind"}],
-            },
-            {"name": "empty"},
-            {"name": "bad", "data": {}, "fieldPath": "zz"},
-            {"name": "lost", "projections": [{"name": "x", "path": "y"}]},
-        ]
-    )
+    entries = UserGlobalContext(tables(__file__)["global_entries"])
     assert entries.data("plain", "") == {"a": {"b": 1}}
     assert entries.data("plain", "a") == {"b": 1}
     assert entries.data("path", "") == 1

@@ -8,7 +8,7 @@ from chartkit.engine.cluster_policy.autogen import (
 )
 from chartkit.engine.cluster_policy.policy import Policy, Rule, read_policy
 from chartkit.model import Body, Resource
-from tests.data import from_table
+from tests.data import from_table, tables
 from tests.unit.engine.policies import policy, rule
 
 ALL = {
@@ -113,15 +113,7 @@ def test_an_exclude_of_other_kinds_makes_no_rule() -> None:
 
 
 def test_variables_speak_of_the_template() -> None:
-    conditions = {
-        "all": [
-            {
-                "key": "{{ request.object.metadata.name }}",
-                "operator": "Equals",
-                "value": "{{ request.oldObject.spec.x }}",
-            }
-        ]
-    }
+    conditions = tables(__file__)["conditions"]
     parts = {"message": "{{request.object.spec.a}}", "deny": {"conditions": conditions}}
     made = _made(policy(rule(validate=parts)), "CronJob")
     inner = "spec.jobTemplate.spec.template"

@@ -28,7 +28,7 @@ from chartkit.engine.ports.world import World
 from chartkit.errors import CompileError, EvaluationError, LookupFailed
 from chartkit.go.strconv import Int64
 from chartkit.model import Body, Json, Resource
-from tests.data import from_table
+from tests.data import from_table, tables
 from tests.objects import api_object
 
 POD: Body = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "spec": {}}
@@ -282,17 +282,7 @@ def test_images_of_a_pod() -> None:
         initContainers=[{"name": "init", "image": "busybox"}],
     )
     images = extract_images(pod)
-    assert images["containers"] == {
-        "web": {
-            "registry": "ghcr.io",
-            "name": "web",
-            "path": "org/web",
-            "tag": "v1",
-            "reference": "ghcr.io/org/web:v1",
-            "referenceWithTag": "ghcr.io/org/web:v1",
-            "jsonPointer": "/spec/containers/0/image",
-        }
-    }
+    assert images["containers"] == tables(__file__)["images_of_a_pod"]
     assert images["initContainers"]["init"]["reference"] == "docker.io/busybox:latest"
     assert "ephemeralContainers" not in images
 

@@ -18,6 +18,7 @@ from chartkit.network.cluster.client import CRDS, Collection, object_path
 from chartkit.network.cluster.reader import PAGE, ApiResource, Reader, listed
 from chartkit.network.cluster.source import RefusedError
 from tests.api_server import Api, Request
+from tests.data import tables
 from tests.objects import api_object
 from tests.shared import ROOT
 from tests.unit.network.cluster.conftest import World
@@ -302,20 +303,7 @@ def test_a_policy_with_all_that_a_cluster_adds(world: World) -> None:
     rule = body["spec"]["rules"][0]
     rule["skipBackgroundRequests"] = True
     rule["validate"]["allowExistingViolations"] = True
-    body["status"] = {
-        "autogen": {"rules": []},
-        "conditions": [
-            {
-                "lastTransitionTime": "2026-01-01T00:00:00Z",
-                "message": "Ready",
-                "reason": "Succeeded",
-                "status": "True",
-                "type": "Ready",
-            }
-        ],
-        "rulecount": {"generate": 0, "mutate": 0, "validate": 1, "verifyimages": 0},
-        "validatingadmissionpolicy": {"generated": False, "message": ""},
-    }
+    body["status"] = tables(__file__)["a_policy_with_all_that_a_cluster_adds"]
     world.server.add(pod("a"), body)
     code, out, err = world.scan("--cluster", "--cluster-policies")
     assert (code, err) == (1, "")

@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 from chartkit.model import Body
 from tests.api_server import Api
+from tests.data import tables
 from tests.unit.network.cluster.conftest import World
 from tests.unit.network.cluster.server import labelled, namespace, pod, policy
 
@@ -158,15 +159,7 @@ def test_a_namespace_that_is_not_there(world: World) -> None:
 
 
 def test_policies_of_the_cluster_with_exceptions(world: World) -> None:
-    exception = {
-        "apiVersion": "kyverno.io/v2",
-        "kind": "PolicyException",
-        "metadata": {"name": "e", "namespace": "kube-system"},
-        "spec": {
-            "exceptions": [{"policyName": "inside", "ruleNames": ["rule"]}],
-            "match": {"any": [{"resources": {"kinds": ["Pod"], "names": ["a"]}}]},
-        },
-    }
+    exception = tables(__file__)["exception"]
     world.server.add(pod("a"), pod("b"), labelled("inside"), exception)
     code, out, err = world.scan("--cluster", "--cluster-policies")
     assert (code, err) == (1, "")
@@ -252,22 +245,7 @@ def test_options_that_cannot_be_had_together(world: World) -> None:
 
 def test_rules_that_look_at_the_operation_see_whole_objects(world: World) -> None:
     """managedFields and kubectl's copy of an object are not looked at."""
-    deny = {
-        "validate": {
-            "message": "m",
-            "deny": {
-                "conditions": {
-                    "any": [
-                        {
-                            "key": "{{ length(request.object.metadata.managedFields || `[]`) }}",
-                            "operator": "GreaterThan",
-                            "value": 0,
-                        }
-                    ]
-                }
-            },
-        }
-    }
+    deny = tables(__file__)["deny"]
     world.server.add(pod("a", managedFields=[{"manager": "kubectl"}]), namespace("more"))
     code, out, _ = world.scan("--cluster", *world.policies(policy("whole", ["Pod"], deny)))
     assert (code, "pass: 1" in out) == (0, True)

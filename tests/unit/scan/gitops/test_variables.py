@@ -58,15 +58,7 @@ def test_variables_can_be_switched_off() -> None:
 
 def test_values_of_a_config_map_have_variables_too() -> None:
     text = RELEASE % ("", "1") + "  valuesFrom: [{kind: ConfigMap, name: more}]\n"
-    text += """\
----
-apiVersion: v1
-kind: ConfigMap
-metadata: {name: more, namespace: kyverno}
-data:
-  values.yaml: |
-    cleanupController: {replicas: "${n:=2}", nodeSelector: {a: "${zone}"}}
-"""
+    text += beside(__file__)["values_of_a_config_map_have_variables_too"]
     release, config = (Resource(each.body, each.location) for each in read_text(text, "x.yaml"))
     found = read_helm_release(release, configs_of([config]), Repository([], lambda _: None))
     first, _ = values_documents(found)

@@ -343,9 +343,8 @@ def publish(pages: Mapping[str, str], folder: Path) -> None:
     for name, content in _files(folder):
         if not content.startswith(MARK.encode()):
             hint = "give a folder that holds nothing else than these pages"
-            raise InputError(
-                "was not written by `policies docs`", Location(str(folder / name)), hint
-            )
+            message = "was not written by `policies docs`"
+            raise InputError(message, Location(str(folder / name)), hint)
     with atomic_folder.replaced(folder) as new:
         write_below(new, pages)
 

@@ -122,9 +122,8 @@ def cel(
     from chartkit.engine.cel.notation import notation
 
     if name not in ENVIRONMENTS:
-        raise click.UsageError(
-            f"there is no environment '{name}'; known: {', '.join(ENVIRONMENTS)}"
-        )
+        message = f"there is no environment '{name}'; known: {', '.join(ENVIRONMENTS)}"
+        raise click.UsageError(message)
     environment = ENVIRONMENTS[name]
     if listed:
         show_text(listing(environment))

@@ -173,9 +173,8 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
                 argument.encode("utf-8")
             except UnicodeEncodeError:
                 hint = "rename the file, or name the folder that it is in"
-                raise InputError(
-                    f"the argument '{argument}' is not UTF-8 text", hint=hint
-                ) from None
+                message = f"the argument '{argument}' is not UTF-8 text"
+                raise InputError(message, hint=hint) from None
         return cli.main(arguments, prog_name="chartkit", standalone_mode=False)
 
     boundary.end_at_sigterm()

@@ -48,9 +48,8 @@ def read_values(sources: Sequence[ValuesSource]) -> Values:
             else:
                 values_body = read[0].body
                 if len(read) > 1:
-                    raise InputError(
-                        "has more than one YAML document", read[1].location, "keep one"
-                    )
+                    message = "has more than one YAML document"
+                    raise InputError(message, read[1].location, "keep one")
                 if not isinstance(values_body, dict):
                     file = str(source) if isinstance(source, Path) else source.source.file
                     raise InputError("must be a mapping of values", Location(file, 1))

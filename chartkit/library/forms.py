@@ -111,9 +111,8 @@ def check_cleanup(body: Body, policy: FolderPolicy, location: Location) -> None:
     spec = spec if isinstance(spec, dict) else {}
     if body.get("apiVersion") != CLEANUP_VERSION:
         hint = f"write it as {CLEANUP_VERSION}"
-        raise InputError(
-            f"policy '{policy.name}' is not a {CLEANUP} of {CLEANUP_VERSION}", location, hint
-        )
+        message = f"policy '{policy.name}' is not a {CLEANUP} of {CLEANUP_VERSION}"
+        raise InputError(message, location, hint)
     if not isinstance(spec.get("schedule"), str) or not isinstance(spec.get("match"), dict):
         raise InputError(f"policy '{policy.name}' has no schedule, or matches nothing", location)
     if policy.minimum_kyverno < SINCE:

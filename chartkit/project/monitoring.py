@@ -115,9 +115,8 @@ def read_monitoring(keys: Keys) -> Monitoring | None:
         return None
     if not keys.body.get("engine", True):
         hint = "set the values of the chart that installs Kyverno there, or leave the key out"
-        raise InputError(
-            "'monitoring' needs the engine's chart, and engine is false", keys.locate(KEY), hint
-        )
+        message = "'monitoring' needs the engine's chart, and engine is false"
+        raise InputError(message, keys.locate(KEY), hint)
     mode = Mode(required(keys, KEY, "mode"))
     for key in body.keys() & _MODES.keys():
         if mode not in _MODES[key]:

@@ -160,9 +160,8 @@ def parse_project(document: Document, file: Path) -> Project:
     charts, manifests = body.get("charts", "charts"), body.get("manifests", "rendered")
     if manifests is not None and (root / charts).resolve() == (root / manifests).resolve():
         hint = "an environment could have a chart's name: choose another folder"
-        raise InputError(
-            "'manifests' and 'charts' are one folder", document.locate("manifests"), hint
-        )
+        message = "'manifests' and 'charts' are one folder"
+        raise InputError(message, document.locate("manifests"), hint)
     keys = whole(document)
     return Project(
         file=file,

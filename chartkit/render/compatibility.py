@@ -23,7 +23,7 @@ from chartkit.model import Body, Diagnostic, Explanation, Location, Severity
 from chartkit.project.environment import Environment
 from chartkit.project.settings import PolicyType
 from chartkit.report.command_report import CommandReport
-from chartkit.report.finding import diagnostic_entry, diagnostic_findings
+from chartkit.report.finding import diagnostic_entry
 from chartkit.temporary import temporary_folder
 
 ANNOUNCED = "announced"
@@ -231,9 +231,8 @@ def report(
             "subjects": [as_json(check) for check in subjects],
         },
         rows="subjects",
-        findings=lambda: diagnostic_findings(
-            chain(notes, *(check.diagnostics for check in subjects)), explanations
-        ),
+        findings=lambda: chain(notes, *(check.diagnostics for check in subjects)),
+        explanations=explanations,
     )
 
 

@@ -12,7 +12,6 @@ import click
 from chartkit.model import Diagnostic, Severity, single_line
 from chartkit.render.model import Outcome, Row
 from chartkit.report.command_report import Block, Table
-from chartkit.report.finding import Finding, diagnostic_finding
 from chartkit.safe_text import shown
 from chartkit.wording import counted, shortened
 
@@ -149,7 +148,7 @@ def as_json(rows: Sequence[Row]) -> dict[str, Any]:
     }
 
 
-def findings(rows: Sequence[Row]) -> Iterator[Finding]:
+def findings(rows: Sequence[Row]) -> Iterator[Diagnostic]:
     """Yield what is not a pass, for the formats of pipelines."""
     for row in rows:
         if row.outcome is not Outcome.PASS:
@@ -157,7 +156,7 @@ def findings(rows: Sequence[Row]) -> Iterator[Finding]:
             diagnostic = Diagnostic(
                 row.check, _SEVERITIES[row.outcome], message, row.location, row.hint
             )
-            yield diagnostic_finding(diagnostic)
+            yield diagnostic
 
 
 def _cells(row: Row) -> tuple[str, ...]:

@@ -17,9 +17,20 @@ from jmespath.exceptions import JMESPathError, ParseError
 
 from chartkit.documents.yaml_dump import dump_yaml
 from chartkit.errors import InputError
-from chartkit.model import Body, Json, Location, Resource, RuleResult, Severity, Status, single_line
+from chartkit.model import (
+    Body,
+    Diagnostic,
+    Explanation,
+    Json,
+    Location,
+    Resource,
+    RuleResult,
+    Severity,
+    Status,
+    single_line,
+)
 from chartkit.report.files import write_pieces
-from chartkit.report.finding import Finding, FindingRule, FindingSink
+from chartkit.report.finding import Finding, FindingRule, FindingSink, diagnostic_finding
 from chartkit.report.formats import QUERIED, writer_of
 from chartkit.report.json_report import json_text
 from chartkit.report.junit import TestCase, junit_xml
@@ -160,7 +171,8 @@ class CommandReport:
     rows: the key of the list in it whose items are the lines of `ndjson`; markdown: the blocks of
     the text for pull requests, where it has more than the findings; own: further writers by format,
     such as `junit`; findings: for the formats of pipelines, None for a command that has rows alone,
-    which are notes there; results: for the formats of results of policies, such as PolicyReports.
+    which are notes there; explanations: of the diagnostics among them, by their IDs; results: for
+    the formats of results of policies, such as PolicyReports.
     """
 
     text: Callable[[int | None], Iterable[Block]]
@@ -168,7 +180,8 @@ class CommandReport:
     rows: str
     markdown: Callable[[], Iterable[Block]] | None = None
     own: Mapping[str, Callable[[], str]] = field(default_factory=dict)
-    findings: Callable[[], Iterable[Finding]] | None = None
+    findings: Callable[[], Iterable[Finding | Diagnostic]] | None = None
+    explanations: Mapping[str, Explanation] = field(default_factory=dict)
     results: Callable[[], Iterable[tuple[Resource, RuleResult]]] | None = None
 
     @property
@@ -179,7 +192,13 @@ class CommandReport:
     def found(self) -> Iterable[Finding]:
         """Return the findings, or the rows as notes."""
         if self.findings is not None:
-            return self.findings()
+            meaning = self.explanations.get
+            return [
+                diagnostic_finding(row, meaning(row.rule_id))
+                if isinstance(row, Diagnostic)
+                else row
+                for row in self.findings()
+            ]
         return [_note(self.rows, row) for row in self.body[self.rows]]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path, PurePath
@@ -175,13 +175,6 @@ def diagnostic_finding(diagnostic: Diagnostic, explanation: Explanation | None =
         diagnostic.location,
         hint=diagnostic.hint or "",
     )
-
-
-def diagnostic_findings(
-    diagnostics: Iterable[Diagnostic], explanations: Mapping[str, Explanation]
-) -> list[Finding]:
-    """Return diagnostics as findings; explanations: by their ids."""
-    return [diagnostic_finding(row, explanations.get(row.rule_id)) for row in diagnostics]
 
 
 def diagnostic_body(diagnostic: Diagnostic) -> Body:

@@ -118,9 +118,9 @@ class Outputs:
         self._course.timings = timings
         self._course.unread = unread
         if unread:
-            from chartkit.report.finding import FindingSink, diagnostic_findings
+            from chartkit.report.finding import FindingSink, diagnostic_finding
 
-            findings = diagnostic_findings(unread, {})
+            findings = list(map(diagnostic_finding, unread))
             for _, writer in self._writers:
                 if isinstance(writer, FindingSink):
                     for finding in findings:

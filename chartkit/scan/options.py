@@ -45,9 +45,8 @@ class ScanOptions:
             request.policies.require_none_named()
             _forbid("--env", {"--cluster": cluster.cluster})
         if run.is_json and run.at is not None:
-            raise InputError(
-                "--at is about Kubernetes objects, and --json says that there are none"
-            )
+            message = "--at is about Kubernetes objects, and --json says that there are none"
+            raise InputError(message)
         if run.changed_since is not None and cluster.cluster:
             raise InputError("--changed-since is about files, and --cluster about none")
         if run.executor is not None:
@@ -68,9 +67,8 @@ class ScanOptions:
                 message = "--policies-from is for files, and a cluster has its own policies"
                 raise InputError(message, hint="--cluster-policies uses them")
             if has_environment:
-                raise InputError(
-                    "--policies-from and --env do not go together", hint="leave one out"
-                )
+                message = "--policies-from and --env do not go together"
+                raise InputError(message, hint="leave one out")
             self.request.policies.require_none_named("--policies-from")
             if self.run.changed_since is not None or self.run.is_json:
                 message = "--policies-from does not go together with --changed-since and --json"

@@ -18,7 +18,6 @@ from chartkit.model import Body, Diagnostic, Location, Resource, RuleResult, Sev
 from chartkit.network.cluster.cleaning import without_secret_values
 from chartkit.output.atomic_folder import write_together
 from chartkit.report.command_report import Block, Code, CommandReport
-from chartkit.report.finding import Finding, diagnostic_finding
 from chartkit.report.model import resource_id, rule_id
 from chartkit.safe_text import shown
 from chartkit.scan.run import ScanContext, with_refusals
@@ -202,10 +201,10 @@ def report(previews: Sequence[Preview]) -> CommandReport:
     )
 
 
-def _findings(previews: Sequence[Preview]) -> Iterator[Finding]:
+def _findings(previews: Sequence[Preview]) -> Iterator[Diagnostic]:
     for preview in previews:
         resource = preview.resource
         for result in preview.problems:
             text = f"{resource_id(resource)}: {result.message}"
             location = resource.location
-            yield diagnostic_finding(Diagnostic(rule_id(result), Severity.ERROR, text, location))
+            yield Diagnostic(rule_id(result), Severity.ERROR, text, location)

@@ -282,8 +282,7 @@ def read_assertions(document: Document) -> Iterator[Assertion]:
             raise InputError(f"an item of {ANNOTATION} asserts nothing", location, hint)
         action = item.get("action") or ""
         if action and action not in _ACTIONS:
-            raise InputError(
-                f"there is no action '{action}'", location, f"one of {AUDIT}, {ENFORCE}"
-            )
+            message = f"there is no action '{action}'"
+            raise InputError(message, location, f"one of {AUDIT}, {ENFORCE}")
         texts = {key: item.get(key) or "" for key in names}
         yield Assertion(**texts, location=location)

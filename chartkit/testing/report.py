@@ -20,7 +20,7 @@ from chartkit.model import (
     Status,
 )
 from chartkit.report.command_report import Block, CommandReport, Markup, Table
-from chartkit.report.finding import Finding, diagnostic_body, diagnostic_finding
+from chartkit.report.finding import diagnostic_body
 from chartkit.report.junit import TestCase, junit_xml
 from chartkit.safe_text import shown, shown_lines
 from chartkit.testing.model import CaseResult, Row, Verdict, written_rule
@@ -124,13 +124,13 @@ def report(results: Sequence[CaseResult], options: Options) -> CommandReport:
     )
 
 
-def _findings(results: Sequence[CaseResult]) -> Iterator[Finding]:
+def _findings(results: Sequence[CaseResult]) -> Iterator[Diagnostic]:
     """An error for each unexpected result, and for each test that could not be run."""
-    yield from map(diagnostic_finding, diagnostics(results))
+    yield from diagnostics(results)
     for case in results:
         if case.error:
             location = Location(case.path)
-            yield diagnostic_finding(Diagnostic("test", Severity.ERROR, case.error, location))
+            yield Diagnostic("test", Severity.ERROR, case.error, location)
         for row in case.rows:
             if row.verdict is Verdict.FAIL:
                 rule = f"{row.policy}/{row.rule}" if row.rule else row.policy
@@ -138,7 +138,7 @@ def _findings(results: Sequence[CaseResult]) -> Iterator[Finding]:
                 if row.wanted == row.got:
                     text += f": {row.reason}"
                 message = "\n".join(filter(None, (text, row.message)))
-                yield diagnostic_finding(Diagnostic(rule, Severity.ERROR, message, row.location))
+                yield Diagnostic(rule, Severity.ERROR, message, row.location)
 
 
 def _results(results: Sequence[CaseResult]) -> Iterator[tuple[Resource, RuleResult]]:

@@ -98,9 +98,8 @@ def mutate_policy(folder: Path, shared: Mapping[str, Parameter]) -> MutationResu
                 values = mapping_at({"item": item}, "item")
                 texts = [values.get(key) for key in ("form", "change", "reason")]
                 if not all(isinstance(text, str) and text for text in texts):
-                    raise InputError(
-                        "needs form, change and reason, each a text", document.locate(index)
-                    )
+                    message = "needs form, change and reason, each a text"
+                    raise InputError(message, document.locate(index))
                 pairs.add((str(texts[0]), str(texts[1])))
         equal = frozenset(pairs)
     except InputError as error:

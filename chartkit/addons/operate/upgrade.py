@@ -16,7 +16,6 @@ from chartkit.kyverno.releases import BUILT_IN, ReleaseData
 from chartkit.kyverno.versions import Release, Version, parse_version
 from chartkit.model import Body, Diagnostic, Severity
 from chartkit.report.command_report import Block, CommandReport, Heading, Markup
-from chartkit.report.finding import Finding, diagnostic_finding
 from chartkit.wording import counted
 
 _MAJOR = 1
@@ -228,14 +227,14 @@ def report(plan: Plan) -> CommandReport:
     )
 
 
-def _findings(plan: Plan) -> Iterator[Finding]:
+def _findings(plan: Plan) -> Iterator[Diagnostic]:
     """Yield a note for each step, or an error for each reason why no order exists."""
     if not plan.route.exists:
         for reason in (_title(plan), *_reasons(plan)):
-            yield diagnostic_finding(Diagnostic("no-upgrade", Severity.ERROR, reason))
+            yield Diagnostic("no-upgrade", Severity.ERROR, reason)
     for before, after in plan.route.steps if plan.route.exists else ():
         text = "\n".join([_step(before, after), *_notes(plan, before, after)])
-        yield diagnostic_finding(Diagnostic("upgrade", Severity.NOTE, text))
+        yield Diagnostic("upgrade", Severity.NOTE, text)
 
 
 def _title(plan: Plan) -> str:

@@ -34,7 +34,6 @@ from chartkit.model import (
     pointer_of,
 )
 from chartkit.report.command_report import Block, Code, CommandReport
-from chartkit.report.finding import Finding, diagnostic_finding
 from chartkit.safe_text import shown
 from chartkit.scan.inputs import Note, read_inputs
 from chartkit.scan.requests import Requests
@@ -232,7 +231,7 @@ def _left(result: RuleResult) -> Body:
     return {"policy": result.policy, "rule": result.rule, "message": result.message}
 
 
-def _findings(ends: Sequence[Found]) -> Iterator[Finding]:
+def _findings(ends: Sequence[Found]) -> Iterator[Diagnostic]:
     for end in ends:
         if end.witness is not None:
             continue
@@ -241,8 +240,7 @@ def _findings(ends: Sequence[Found]) -> Iterator[Finding]:
             message = f"no {conflict.kind} passes all of {counted(len(conflict.wants), 'rule')}"
             location = conflict.wants[0].location
             text = f"{message}: {rules}"
-            yield diagnostic_finding(Diagnostic(CONFLICT, Severity.ERROR, text, location))
+            yield Diagnostic(CONFLICT, Severity.ERROR, text, location)
         if not end.conflicts:
             text = f"{end.start.kind}: no object was found, but none is ruled out: not decided"
-            finding = Diagnostic(_UNDECIDED, Severity.WARNING, text, end.start.location)
-            yield diagnostic_finding(finding)
+            yield Diagnostic(_UNDECIDED, Severity.WARNING, text, end.start.location)

@@ -216,13 +216,11 @@ def _trust(body: Body, log: Body, trust: TrustedRoots) -> Trust:
     fetched = trust()
     # Require all parts that Kyverno would fetch, whether or not they count afterwards.
     if not fetched.logs:
-        raise SignatureError(
-            "getting Rekor public keys: no Rekor public keys found in trusted root"
-        )
+        message = "getting Rekor public keys: no Rekor public keys found in trusted root"
+        raise SignatureError(message)
     if not fetched.ct_logs:
-        raise SignatureError(
-            "getting CTLog public keys: no CTLog public keys found in trusted root"
-        )
+        message = "getting CTLog public keys: no CTLog public keys found in trusted root"
+        raise SignatureError(message)
     if not any(authority.root for authority in fetched.authorities):
         raise SignatureError(
             "failed to fetch Fulcio material and trusted root fallback also failed: no "

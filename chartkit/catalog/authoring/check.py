@@ -56,7 +56,7 @@ from chartkit.model import (
 )
 from chartkit.network.downloads.lockfile import LOCK_FILE, verify
 from chartkit.report.command_report import CommandReport
-from chartkit.report.finding import diagnostic_body, diagnostic_findings
+from chartkit.report.finding import diagnostic_body
 from chartkit.report.text.layout import grouped
 from chartkit.scan.policies import PolicySet
 from chartkit.suggestions import suggestion
@@ -440,5 +440,6 @@ def report(result: CheckResult, explanations: Mapping[str, Explanation]) -> Comm
             **({} if result.mutation is None else {"changes": _changes(result.mutation)}),
         },
         rows="findings",
-        findings=lambda: diagnostic_findings(result.diagnostics, explanations),
+        findings=lambda: result.diagnostics,
+        explanations=explanations,
     )

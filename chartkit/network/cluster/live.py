@@ -73,9 +73,8 @@ class LiveSource:
         except ValueError:
             body = None
         if not isinstance(body, dict):
-            raise self._broken(
-                f"{self.name} did not respond with a JSON object", "is this an API server?"
-            )
+            message = f"{self.name} did not respond with a JSON object"
+            raise self._broken(message, "is this an API server?")
         return body
 
     def _patiently(self, path: str) -> _Answer:
@@ -94,9 +93,8 @@ class LiveSource:
 
         if not all(map(is_sendable, self._cluster.credentials.values())):
             # They may have been renewed since the kubeconfig was read.
-            raise self._broken(
-                "the credentials contain characters that a request cannot send", None
-            )
+            message = "the credentials contain characters that a request cannot send"
+            raise self._broken(message, None)
         try:
             times = (_CONNECT, _ANSWER)
             response = self._cluster.send("GET", path, timeout=times, preload=False)

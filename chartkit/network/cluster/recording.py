@@ -273,9 +273,8 @@ class RecordedServices:
             ending = Ending(entry.get("ending"))
             return ServiceAnswer(int(entry["status"]), str(entry.get("reason") or ""), body, ending)
         except (ValueError, KeyError, TypeError):
-            raise LookupFailed(
-                "the recorded answer cannot be read", hint="record it again"
-            ) from None
+            message = "the recorded answer cannot be read"
+            raise LookupFailed(message, hint="record it again") from None
 
     def _entry(self, call: ServiceCall) -> Body | None:
         """Return the recorded answer to a call; if only one was recorded, also with other headers,

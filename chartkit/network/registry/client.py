@@ -87,9 +87,8 @@ class Client:
         """Return a manifest or index, by tag or digest; raises RegistryError."""
         by_digest = identifier if is_digest(identifier) else ""
         if not by_digest and not _TAG.match(identifier):
-            raise RegistryError(
-                f"{quote(printable(identifier))} is neither a tag nor a sha256 digest"
-            )
+            message = f"{quote(printable(identifier))} is neither a tag nor a sha256 digest"
+            raise RegistryError(message)
         kept = self._kept(image, by_digest)
         if kept is not None:
             value = read_json(kept, "a manifest")

@@ -182,9 +182,8 @@ def fetch_token(
         raise RegistryError(f"{_INVALID}it must name a host and no user")
     own = parts.netloc == wanted.host
     if parts.scheme == "http" and not (wanted.plain and own):
-        raise RegistryError(
-            f'{_INVALID}realm scheme "http" not allowed for a secure registry; use https'
-        )
+        message = f'{_INVALID}realm scheme "http" not allowed for a secure registry; use https'
+        raise RegistryError(message)
     address = literal(host)
     inside = address is not None and is_inside(address)
     if not own and (inside or is_forbidden_host(host)):

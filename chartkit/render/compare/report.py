@@ -22,7 +22,6 @@ from chartkit.render.compare.policy_risks import (
 from chartkit.render.compare.risk import Level, Risk, risk
 from chartkit.render.environment import Side
 from chartkit.report.command_report import Block, Code, CommandReport, Heading, Items, Markup, Table
-from chartkit.report.finding import Finding, diagnostic_finding
 from chartkit.safe_text import markdown_cell, shown
 from chartkit.wording import abridged, counted, shortened
 
@@ -119,7 +118,7 @@ def report(comparisons: Sequence[Comparison]) -> CommandReport:
     )
 
 
-def _findings(comparisons: Sequence[Comparison]) -> Iterator[Finding]:
+def _findings(comparisons: Sequence[Comparison]) -> Iterator[Diagnostic]:
     """Yield a warning for each change of high risk, a note for the others."""
     for comparison in comparisons:
         sides = f"{comparison.before} → {comparison.after}"
@@ -128,7 +127,7 @@ def _findings(comparisons: Sequence[Comparison]) -> Iterator[Finding]:
             reason = f": {rated.risk.reason}" if rated.risk.reason else ""
             what = f"{sides}: {rated.change.identity} {rated.change.what}{reason}"
             text = "\n".join([what, *_fields(rated.change)])
-            yield diagnostic_finding(Diagnostic(f"{rated.risk.level}-risk", severity, text))
+            yield Diagnostic(f"{rated.risk.level}-risk", severity, text)
 
 
 def headlines(comparison: Comparison) -> Iterator[str]:

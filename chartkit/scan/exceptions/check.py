@@ -35,7 +35,7 @@ from chartkit.network.cluster.recording import is_recording
 from chartkit.project.project import ExceptionRules, Project
 from chartkit.project.settings import NamedFile
 from chartkit.report.command_report import Block, CommandReport, Table
-from chartkit.report.finding import diagnostic_entry, diagnostic_finding
+from chartkit.report.finding import diagnostic_entry
 from chartkit.safe_text import shown
 from chartkit.scan.environment import ProjectEnvironment
 from chartkit.scan.exceptions.model import FiledException, filed, lifetime, read_files
@@ -271,7 +271,7 @@ def check_report(filed_: Sequence[FiledException], faults: Sequence[Diagnostic])
         text=lambda _width: _check_text(filed_, faults),
         value=lambda: {"exceptions": len(filed_), "findings": list(map(diagnostic_entry, faults))},
         rows="findings",
-        findings=lambda: map(diagnostic_finding, faults),
+        findings=lambda: faults,
     )
 
 

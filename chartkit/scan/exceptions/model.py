@@ -143,9 +143,8 @@ def read_files(files: Sequence[NamedFile], note: Note | None = None) -> list[Res
                 first = error.diagnostics[0] if error.diagnostics else None
                 message = first.message if first else error.message
                 at = first.location if first and first.location else resource.location
-                raise InputError(
-                    f"Kyverno refuses the exception: {message}", at, error.hint
-                ) from None
+                text = f"Kyverno refuses the exception: {message}"
+                raise InputError(text, at, error.hint) from None
             key = (resource.api_version.partition("/")[0], resource.namespace, resource.name)
             by_name[key] = resource
     return list(by_name.values())

@@ -67,9 +67,8 @@ class Recipe:
         """Return the judgement; raise ExecutorError where this is another program."""
         if self.version != __version__:
             hint = "install the same version of chartkit on all workers"
-            raise ExecutorError(
-                f"a worker has chartkit {__version__}, not {self.version}", hint=hint
-            )
+            message = f"a worker has chartkit {__version__}, not {self.version}"
+            raise ExecutorError(message, hint=hint)
         around = replace(read_exceptions(self.exceptions), allows_http=self.allows_http)
         policies = compile_all(self.policies, around)
         requests = Requests.of(policies, self.shared, UserInputs(user=self.user))

@@ -22,7 +22,6 @@ from chartkit.model import (
     pointer_text,
 )
 from chartkit.report.command_report import Block, CommandReport
-from chartkit.report.finding import Finding, diagnostic_finding
 from chartkit.report.model import resource_id
 from chartkit.safe_text import shown
 from chartkit.scan.why.asking import ObjectWhy, PolicyWhy
@@ -89,14 +88,14 @@ class WhyReport:
             elif not asked.policies and asked.unsent is None:
                 yield "  no policy"
 
-    def _findings(self) -> Iterator[Finding]:
+    def _findings(self) -> Iterator[Diagnostic]:
         for asked in self.objects:
             for policy in asked.policies:
                 for rule in policy.rules:
                     result = rule.status or _NONE
                     text = f"{resource_id(asked.resource)}: {result}: {rule.decision.text}"
                     location = rule.decision.location or asked.resource.location
-                    yield diagnostic_finding(Diagnostic(rule.name, Severity.NOTE, text, location))
+                    yield Diagnostic(rule.name, Severity.NOTE, text, location)
 
 
 def _policy(policy: PolicyWhy, resource: Resource, is_whole: bool) -> Iterator[str]:

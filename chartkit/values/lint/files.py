@@ -43,7 +43,7 @@ from chartkit.output.yaml_edit import NOT_EDITABLE, rewritten, text_of
 from chartkit.output.yaml_tree import Block, Tree, data_of, unwrap
 from chartkit.output.yaml_tree_reader import read_tree
 from chartkit.report.command_report import CommandReport
-from chartkit.report.finding import diagnostic_body, diagnostic_findings
+from chartkit.report.finding import diagnostic_body
 from chartkit.report.text.layout import grouped
 from chartkit.schemas.json_schema import require_no_object, require_schema, require_single_keys
 from chartkit.values.lint import OF_KEYS, ChartValues, Stage, folders, lint
@@ -327,5 +327,6 @@ def report(rows: Sequence[Diagnostic], explanations: Mapping[str, Explanation]) 
         ],
         value=lambda: {"findings": [diagnostic_body(diagnostic) for diagnostic in rows]},
         rows="findings",
-        findings=lambda: diagnostic_findings(rows, explanations),
+        findings=lambda: rows,
+        explanations=explanations,
     )

@@ -22,7 +22,7 @@ from chartkit.report.command_report import (
     require_findings,
     write_report,
 )
-from chartkit.report.finding import Finding, FindingFormat, diagnostic_findings
+from chartkit.report.finding import Finding, FindingFormat, diagnostic_finding
 from chartkit.report.outputs import Output, parse_all
 from chartkit.report.text.layout import Screen
 from tests.unit.report.samples import HOSTILE
@@ -42,12 +42,12 @@ MEANING = {"CK001": Explanation("CK001", "A key without effect.", "It is a typo.
 def report(found: Sequence[Diagnostic] = FOUND) -> CommandReport:
     rows = [{"rule": each.rule_id, "message": each.message} for each in found]
     body = {"count": len(rows), "findings": rows}
-    findings = diagnostic_findings(found, MEANING)
     return CommandReport(
         text=lambda width: [f"\x1b[1mwidth\x1b[0m: {width}"],
         value=lambda: body,
         rows="findings",
-        findings=lambda: findings,
+        findings=lambda: found,
+        explanations=MEANING,
     )
 
 
@@ -94,7 +94,7 @@ def test_fingerprints_of_findings_name_no_line() -> None:
     moved = [
         Diagnostic("CK001", Severity.ERROR, "no", Location("v.yaml", at, 1, "/a")) for at in (1, 9)
     ]
-    first, second = diagnostic_findings(moved, {})
+    first, second = map(diagnostic_finding, moved)
     assert first.fingerprint == second.fingerprint
 
 

@@ -17,7 +17,6 @@ from chartkit.addons.migrate.proof import Proof
 from chartkit.documents.yaml_dump import dump_yaml
 from chartkit.model import Body, Diagnostic, Location, Severity
 from chartkit.report.command_report import Block, CommandReport, Heading, Table
-from chartkit.report.finding import Finding, diagnostic_finding
 from chartkit.report.model import resource_id
 from chartkit.safe_text import shown, shown_lines
 from chartkit.wording import abridged, counted
@@ -340,7 +339,7 @@ def report(migration: Migration) -> CommandReport:
     )
 
 
-def _findings(migration: Migration) -> Iterator[Finding]:
+def _findings(migration: Migration) -> Iterator[Diagnostic]:
     """Yield a warning for each rule that stays, a note for each change and permission, an
     error for each difference, and the faults."""
     for migrated_object in migration.objects:
@@ -351,18 +350,17 @@ def _findings(migration: Migration) -> Iterator[Finding]:
                 rule = f"migrate/{word.replace(' ', '-')}"
                 message = f"{name} {outcome.rule}: {text}"
                 location = migrated_object.locate(outcome)
-                yield diagnostic_finding(Diagnostic(rule, severity, message, location))
+                yield Diagnostic(rule, severity, message, location)
         for text in migrated_object.needs:
             location = migrated_object.legacy.resource.location
-            needed = Diagnostic("migrate/needs", Severity.NOTE, f"{name}: {text}", location)
-            yield diagnostic_finding(needed)
+            yield Diagnostic("migrate/needs", Severity.NOTE, f"{name}: {text}", location)
         for counterexample in migrated_object.counterexamples:
             severity = Severity.NOTE if migrated_object.allowed else Severity.ERROR
             text = f"{name}: {counterexample.difference}, for\n{dump_yaml(counterexample.request)}"
             location = migrated_object.legacy.resource.location
-            yield diagnostic_finding(Diagnostic("migrate/differs", severity, text, location))
+            yield Diagnostic("migrate/differs", severity, text, location)
     for mention in migration.mentions:
         text = f"not carried along: {mention.what}"
-        yield diagnostic_finding(Diagnostic("migrate", Severity.WARNING, text, mention.location))
+        yield Diagnostic("migrate", Severity.WARNING, text, mention.location)
     inventory = migration.inventory
-    yield from map(diagnostic_finding, (*inventory.findings, *inventory.notes))
+    yield from (*inventory.findings, *inventory.notes)

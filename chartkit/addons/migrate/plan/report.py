@@ -14,7 +14,6 @@ from chartkit.addons.migrate.plan.planned import Convertibility, Plan, Tally
 from chartkit.kyverno.known_faults import refuses_legacy_policies
 from chartkit.model import Body, Diagnostic, Severity
 from chartkit.report.command_report import Block, CommandReport, Heading, Table
-from chartkit.report.finding import Finding, diagnostic_finding
 from chartkit.report.model import resource_id
 from chartkit.safe_text import shown
 from chartkit.wording import counted
@@ -264,14 +263,14 @@ def report(plan: Plan) -> CommandReport:
     )
 
 
-def _findings(plan: Plan) -> Iterator[Finding]:
+def _findings(plan: Plan) -> Iterator[Diagnostic]:
     """Yield a note for each rule that converts, a warning for the others, and the faults."""
     for planned in plan.objects:
         name = resource_id(planned.legacy.resource)
         if not planned.outcomes:
             location = planned.legacy.resource.location
             text = f"{name}: {_NO_RULES}"
-            yield diagnostic_finding(Diagnostic("migrate", Severity.NOTE, text, location))
+            yield Diagnostic("migrate", Severity.NOTE, text, location)
         for outcome in planned.outcomes:
             verdict = plan.verdict(outcome)
             converts = verdict is Convertibility.CONVERTS
@@ -279,6 +278,5 @@ def _findings(plan: Plan) -> Iterator[Finding]:
             what = f"{name} {outcome.rule}".rstrip()
             text = "\n".join([f"{what}: {_WORDS[verdict]}", *planned.notes(outcome)])
             location = planned.locate(outcome)
-            diagnostic = Diagnostic(f"migrate/{verdict}", severity, text, location)
-            yield diagnostic_finding(diagnostic)
-    yield from map(diagnostic_finding, (*plan.faults, *plan.notes))
+            yield Diagnostic(f"migrate/{verdict}", severity, text, location)
+    yield from (*plan.faults, *plan.notes)

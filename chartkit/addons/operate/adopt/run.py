@@ -67,7 +67,6 @@ from chartkit.output import atomic_folder
 from chartkit.output.atomic_folder import path_below, write_together
 from chartkit.project.project import FILE_NAME
 from chartkit.report.command_report import Block, CommandReport
-from chartkit.report.finding import Finding, diagnostic_finding
 from chartkit.safe_text import shown
 from chartkit.scan.cluster import Survey, open_cluster
 from chartkit.scan.cluster_source import ClusterSource
@@ -433,10 +432,9 @@ def _value(adoption: Adoption) -> Body:
     }
 
 
-def _findings(adoption: Adoption) -> Iterator[Finding]:
+def _findings(adoption: Adoption) -> Iterator[Diagnostic]:
     for row in _merged(adoption.rows):
         where = f" in {row.environment}" if row.environment else ""
         text = f"{row.subject}{where}: {row.message}"
         severity = _SEVERITIES[row.outcome]
-        diagnostic = Diagnostic(str(row.outcome), severity, text, row.location, row.hint or None)
-        yield diagnostic_finding(diagnostic)
+        yield Diagnostic(str(row.outcome), severity, text, row.location, row.hint or None)

@@ -112,7 +112,6 @@ def _packed(path: Path, key: Path | None, passphrase: Path | None) -> tuple[Char
         hint = "run `chartkit render`, and commit what it writes"
         raise publish.PublishError("the charts are not what chartkit.yaml gives", hint=hint)
     if result.failed:
-        raise publish.PublishError(
-            "a check of the charts fails", hint="`chartkit render --check` shows it"
-        )
+        message = "a check of the charts fails"
+        raise publish.PublishError(message, hint="`chartkit render --check` shows it")
     return archives

@@ -108,9 +108,8 @@ def promote(options: PromoteOptions) -> Promotion:
         hint = "name the environment whose policies are enforced already"
         raise InputError("--from and --to name the same environment", hint=hint)
     if "" in options.namespaces:
-        raise InputError(
-            "'' is not a name of a namespace", hint="--namespaces NAME, * for any letters"
-        )
+        message = "'' is not a name of a namespace"
+        raise InputError(message, hint="--namespaces NAME, * for any letters")
     project = read_project(options.path)
     targets = _targets(project, options.target)
     today = datetime.now(UTC).date()

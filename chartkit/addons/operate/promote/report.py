@@ -13,7 +13,6 @@ from chartkit.addons.operate.promote.files import evidence_body
 from chartkit.addons.operate.promote.model import PlannedPolicy, Verdict, Violation
 from chartkit.model import Body, Diagnostic, Severity, gathered, single_line
 from chartkit.report.command_report import Block, CommandReport, Heading, Items, Markup, Table
-from chartkit.report.finding import Finding, diagnostic_finding
 from chartkit.safe_text import shown
 
 _SIGNS: Final = {Verdict.PROMOTE: "~", Verdict.HELD: "!", Verdict.DONE: "="}
@@ -227,14 +226,14 @@ def _violation(violation: Violation) -> Body:
     }
 
 
-def _findings(promotion: Promotion) -> Iterator[Finding]:
+def _findings(promotion: Promotion) -> Iterator[Diagnostic]:
     """An error for each unread input and each refused object, a note for each promotion."""
-    yield from map(diagnostic_finding, promotion.plan.unread)
+    yield from promotion.plan.unread
     for policy in promotion.plan.policies:
         name = policy.candidate.name
         for hit in policy.candidate.evidence.blocked if policy.verdict is Verdict.HELD else ():
             text = f"{name} would refuse {hit.subject}: {hit.message}"
-            yield diagnostic_finding(Diagnostic(name, Severity.ERROR, text, hit.location))
+            yield Diagnostic(name, Severity.ERROR, text, hit.location)
         if policy.verdict is Verdict.PROMOTE:
             text = f"{name} may be set to Enforce: {_evidence_line(policy)}"
-            yield diagnostic_finding(Diagnostic(name, Severity.NOTE, text))
+            yield Diagnostic(name, Severity.NOTE, text)

@@ -28,7 +28,6 @@ from chartkit.report.command_report import (
     Table,
     text_of,
 )
-from chartkit.report.finding import Finding, diagnostic_finding
 from chartkit.report.model import resource_id
 from chartkit.report.text.layout import Screen
 from chartkit.safe_text import shown
@@ -179,7 +178,7 @@ def _fact_body(rehearsal: Rehearsal, fact: Fact) -> Body:
     }
 
 
-def _findings(rehearsal: Rehearsal) -> Iterator[Finding]:
+def _findings(rehearsal: Rehearsal) -> Iterator[Diagnostic]:
     """Yield a finding for each fact and object, or value, that it concerns."""
     for step, fact in rehearsal.hits:
         change = fact.change
@@ -187,9 +186,8 @@ def _findings(rehearsal: Rehearsal) -> Iterator[Finding]:
         for name, location in subjects:
             text = f"{name}: Kyverno {step.after} ({change.severity}): {change.sentence}"
             level = _LEVELS.get(change.severity, Severity.NOTE)
-            diagnostic = Diagnostic(f"upgrade/{step.after}", level, text, location, change.advice)
-            yield diagnostic_finding(diagnostic)
-    yield from map(diagnostic_finding, rehearsal.faults)
+            yield Diagnostic(f"upgrade/{step.after}", level, text, location, change.advice)
+    yield from rehearsal.faults
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,6 @@ from chartkit.engine.configuration import RESOURCE_FILTERS
 from chartkit.model import Body, Diagnostic, Resource, RuleResult, RuleType, Status, mapping_at
 from chartkit.report import PolicyFacts
 from chartkit.report.command_report import Block, CommandReport, Heading, Items, Table
-from chartkit.report.finding import Finding, diagnostic_finding
 from chartkit.safe_text import shown
 
 _HEAD: Final = ("KIND", "OBJECTS", "CREATE", "UPDATE", "DELETE", "REPORTS")
@@ -208,11 +207,11 @@ def _markdown(estimate: Estimate) -> Iterator[Block]:
         yield Items(estimate.notes)
 
 
-def _findings(estimate: Estimate) -> Iterator[Finding]:
+def _findings(estimate: Estimate) -> Iterator[Diagnostic]:
     for advice in estimate.advice:
         message = f"{advice.key}: {advice.message}"
         hint = advice.values or None
-        yield diagnostic_finding(Diagnostic(_RULE, advice.severity, message, None, hint))
+        yield Diagnostic(_RULE, advice.severity, message, None, hint)
 
 
 @dataclass(frozen=True, slots=True)

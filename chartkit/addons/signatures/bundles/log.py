@@ -150,18 +150,16 @@ def _verify_place(body: bytes, proof: InclusionProof, index: int, size: int, roo
             body=body, log_index=index, tree_size=size, root_hash=root, hashes=proof.hashes
         )
     except SignatureError:
-        raise SignatureError(
-            "the inclusion proof does not lead from the entry to the tree's root"
-        ) from None
+        message = "the inclusion proof does not lead from the entry to the tree's root"
+        raise SignatureError(message) from None
 
 
 def _verify_new_proof(entry: LogEntry, proof: InclusionProof, body: bytes, log: Log) -> None:
     """Verify a proof of Rekor 2, whose checkpoints bear the log's host name: the entry is made from
     the bundle, whatever the bundle says it is."""
     if not log.url:
-        raise SignatureError(
-            "cannot verify Rekor v2 entry without baseUrl in transparency log's trusted root"
-        )
+        message = "cannot verify Rekor v2 entry without baseUrl in transparency log's trusted root"
+        raise SignatureError(message)
     failed = "verifying log entry: unverified checkpoint signature"
     try:
         host = urlsplit(log.url).hostname or ""
@@ -193,9 +191,8 @@ def _verify_new_proof(entry: LogEntry, proof: InclusionProof, body: bytes, log: 
 def _expected(bundle: Bundle, signer: Signer | None) -> bytes:
     """Return the entry that a bundle leads to in Rekor 2, in canonical JSON."""
     if signer is None:
-        raise SignatureError(
-            "public key not found in trusted material: public key verifier not found"
-        )
+        message = "public key not found in trusted material: public key verifier not found"
+        raise SignatureError(message)
     key, kind = signer.key, ""
     if isinstance(key, ec.EllipticCurvePublicKey):
         kind = key.curve.name
@@ -241,9 +238,8 @@ def _compare(entry: LogEntry, bundle: Bundle, signer: Signer | None) -> None:
     if bundle.envelope is not None:
         hashed = hashlib.sha256(bundle.envelope.payload).hexdigest()
         if logged.kind not in (DSSE, IN_TOTO):
-            raise SignatureError(
-                "transparency log rekor v1 entry is not a dsse_v001 or intoto_v002 entry"
-            )
+            text = "transparency log rekor v1 entry is not a dsse_v001 or intoto_v002 entry"
+            raise SignatureError(text)
         if hashed != logged.digest.lower():
             raise SignatureError(
                 f"transparency log dsse/intoto entry payload hash {hashed} does not match envelope "

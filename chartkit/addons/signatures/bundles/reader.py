@@ -138,22 +138,19 @@ def read_bundle(content: bytes) -> Bundle:
             timestamps = tuple(stamp.octets("signedTimestamp") for stamp in listed)
         listed = material.messages("tlogEntries", _ENTRY_FIELDS)
         if len(listed) > _MOST_ENTRIES:
-            raise SignatureError(
-                f"validation error: too many tlog entries: {len(listed)} > {_MOST_ENTRIES}"
-            )
+            text = f"validation error: too many tlog entries: {len(listed)} > {_MOST_ENTRIES}"
+            raise SignatureError(text)
         with within("validation error"):
             entries = tuple(read_entry(message) for message in listed)
         if version == (0, 1, 0):
             if entries and not any(entry.promise for entry in entries):
-                raise SignatureError(
-                    "inclusion promises missing in bundle (required for bundle v0.1)"
-                )
+                text = "inclusion promises missing in bundle (required for bundle v0.1)"
+                raise SignatureError(text)
         elif entries and not any(entry.proof for entry in entries):
             raise SignatureError("inclusion proof missing in bundle (required for bundle v0.2)")
         if version >= (0, 3, 0) and material.has("x509CertificateChain"):
-            raise SignatureError(
-                "verification material cannot be X.509 certificate chain (for bundle v0.3)"
-            )
+            text = "verification material cannot be X.509 certificate chain (for bundle v0.3)"
+            raise SignatureError(text)
         if version >= (0, 4, 0):
             raise SignatureError(f"{_named(root)} is not yet supported")
         return Bundle(version, certificate, entries, timestamps, envelope, message)

@@ -207,9 +207,8 @@ def _text(value: bytes) -> str:
             return read(value)
         except ValueError:
             continue
-    raise SignatureError(
-        "failed to summarize certificate: unexpected error unmarshalling DER-encoded string"
-    )
+    message = "failed to summarize certificate: unexpected error unmarshalling DER-encoded string"
+    raise SignatureError(message)
 
 
 def _subject(certificate: x509.Certificate) -> str:

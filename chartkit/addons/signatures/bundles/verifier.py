@@ -90,9 +90,8 @@ def verify(bundle: Bundle, digest: str, checks: BundlePolicy) -> Json:
             with within("failed to verify signed certificate timestamp"):
                 verify_sct(certificate, chain[1:], checks.trust.ct_logs)
     elif checks.promised:
-        raise SignatureError(
-            "SCTs required but bundle is signed with a public key, which cannot contain SCTs"
-        )
+        message = "SCTs required but bundle is signed with a public key, which cannot contain SCTs"
+        raise SignatureError(message)
     # Require a signature of this image; a bare signature has no statement.
     statement: Json = None
     with within("failed to verify signature"):
@@ -180,9 +179,8 @@ def _check_statement(envelope: Envelope, digest: str) -> Json:
     """Return the statement of an envelope that is about a digest."""
     failed = "could not verify artifact: unable to extract statement from envelope"
     if envelope.payload_type != IN_TOTO:
-        raise SignatureError(
-            f"{failed}: unsupported DSSE payload type: {envelope.payload_type[:100]}"
-        )
+        text = f"{failed}: unsupported DSSE payload type: {envelope.payload_type[:100]}"
+        raise SignatureError(text)
     try:
         statement = load(envelope.payload)
         message = Message(

@@ -71,9 +71,8 @@ def verify_signature(
         if question.type:
             return Verified("")
         if not payloads[0].digest:
-            raise SignatureError(
-                f"failed to extract image digest from signature payload for {question.image}"
-            )
+            message = f"failed to extract image digest from signature payload for {question.image}"
+            raise SignatureError(message)
         return Verified(payloads[0].digest)
     except SignatureError:
         _raise_unknown(layers)
@@ -295,6 +294,5 @@ def repository_of(text: str) -> RegistryReference | None:
     try:
         return parse_repository(text)
     except NoReferenceError as error:
-        raise SignatureError(
-            f"failed to parse signature repository {text}: {error.message}"
-        ) from None
+        message = f"failed to parse signature repository {text}: {error.message}"
+        raise SignatureError(message) from None

@@ -155,9 +155,8 @@ def _match(certificate: x509.Certificate, question: VerificationRequest) -> None
             raise SignatureError(f"invalid certificate extension {key}")
         value = extensions.get(identifier, "")
         if not compile_wildcard(wanted)(value):
-            raise SignatureError(
-                f"extension mismatch: expected {wanted} for key {key}, received {value}"
-            )
+            message = f"extension mismatch: expected {wanted} for key {key}, received {value}"
+            raise SignatureError(message)
 
 
 @dataclass(frozen=True, slots=True)
@@ -368,9 +367,8 @@ def verify_certificate(
         return chain
     promised = certificate_timestamps(certificate)
     if not promised:
-        raise SignatureError(
-            "certificate does not include required embedded SCT and no detached SCT was set"
-        )
+        message = "certificate does not include required embedded SCT and no detached SCT was set"
+        raise SignatureError(message)
     if checks.trust is not None:
         verify_sct(certificate, chain[1:], checks.trust.ct_logs)
         return chain

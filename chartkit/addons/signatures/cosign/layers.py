@@ -189,9 +189,8 @@ def _layers(artifacts: Artifacts, repository: RegistryReference, identifier: str
     if not isinstance(listed, list) or not all(isinstance(layer, dict) for layer in listed):
         raise SignatureError("the manifest of signatures contains no layers")
     if len(listed) > _MOST_LAYERS:
-        raise SignatureError(
-            f"number of layers ({len(listed)}) exceeded the limit ({_MOST_LAYERS})"
-        )
+        message = f"number of layers ({len(listed)}) exceeded the limit ({_MOST_LAYERS})"
+        raise SignatureError(message)
     return Layers(repository, tuple(listed))
 
 
@@ -205,9 +204,8 @@ def read_layer(content: bytes, descriptor: Body) -> SignedLayer:
         else {}
     )
     if SIGNATURE not in annotations:
-        raise SignatureError(
-            f'signature layer {descriptor.get("digest")} is missing "{SIGNATURE}" annotation'
-        )
+        message = f'signature layer {descriptor.get("digest")} is missing "{SIGNATURE}" annotation'
+        raise SignatureError(message)
     promise = read_promise(annotations.get(_BUNDLE, ""))
     text = annotations.get(_TIMESTAMP, "")
     if not text:

@@ -73,9 +73,8 @@ def check_entry(layer: SignedLayer, verifier_pem: str, entry_body: Json) -> None
         raise SignatureError(f'unexpected algorithm: "{entry.algorithm}"')
     digest = hashlib.sha256(layer.payload).hexdigest()
     if entry.digest != digest:
-        raise SignatureError(
-            f'matching bundle to payload: bundle="{entry.digest}", payload="{digest}"'
-        )
+        message = f'matching bundle to payload: bundle="{entry.digest}", payload="{digest}"'
+        raise SignatureError(message)
 
 
 def _rekord(spec: Body) -> RekorEntry:

@@ -134,9 +134,8 @@ def _is_issued_by(certificate: x509.Certificate, issuer: x509.Certificate) -> bo
     is_old = issuer.version is x509.Version.v1
     uses = extension(issuer, x509.KeyUsage)
     if not (is_authority(issuer) or is_old) or (uses is not None and not uses.value.key_cert_sign):
-        raise SignatureError(
-            "x509: invalid signature: parent certificate cannot sign this kind of certificate"
-        )
+        message = "x509: invalid signature: parent certificate cannot sign this kind of certificate"
+        raise SignatureError(message)
     _check_signature(certificate, issuer)
     return issuer.subject == certificate.issuer
 
@@ -178,9 +177,8 @@ def _check_authority(certificate: x509.Certificate, below: int, *, stamps: bool)
     whom = f"certificate with subject {subject(certificate)}: "
     constraints = extension(certificate, x509.BasicConstraints)
     if constraints is None or not constraints.value.ca:
-        raise SignatureError(
-            f"{whom}ca field in basic constraints must be present, critical, and set to true"
-        )
+        message = f"{whom}ca field in basic constraints must be present, critical, and set to true"
+        raise SignatureError(message)
     most = constraints.value.path_length
     if most is not None and most < below:
         raise SignatureError(
@@ -220,9 +218,8 @@ def _check_leaf(certificate: x509.Certificate, *, stamps: bool) -> None:
     else:
         for purpose in purposes.value if purposes is not None else ():
             if purpose in _EXCLUDED:
-                raise SignatureError(
-                    f"{whom}: extended key usage must not contain {_EXCLUDED[purpose]} eku"
-                )
+                message = f"{whom}: extended key usage must not contain {_EXCLUDED[purpose]} eku"
+                raise SignatureError(message)
     with within(whom):
         algorithm_of(certificate)
 

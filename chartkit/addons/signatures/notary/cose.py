@@ -84,9 +84,8 @@ def parse(content: bytes) -> Envelope:
         raise SignatureError("empty signature")
     with within("cbor: invalid protected header"):
         if not isinstance(raw, bytes):
-            raise SignatureError(
-                f"cbor: {'nil protected header' if raw is None else 'require bstr type'}"
-            )
+            message = f"cbor: {'nil protected header' if raw is None else 'require bstr type'}"
+            raise SignatureError(message)
         if not raw:
             protected: Headers = {}
         else:

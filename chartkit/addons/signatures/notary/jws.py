@@ -213,9 +213,8 @@ def _check_headers(protected: Body, further: Mapping[str, Json]) -> None:
                 "signing scheme"
             )
         if protected.get(AUTHENTIC_TIME) is None:
-            raise SignatureError(
-                f"{quote(AUTHENTIC_TIME)} header must be present for {X509} signing scheme"
-            )
+            message = f"{quote(AUTHENTIC_TIME)} header must be present for {X509} signing scheme"
+            raise SignatureError(message)
     else:
         raise SignatureError(f"unsupported SigningScheme: `{scheme}`")
     if not protected.get("crit"):

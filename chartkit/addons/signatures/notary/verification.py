@@ -105,9 +105,8 @@ def _check(
             in_cbor = cose.parse(raw)
         else:
             kind = quote(media_type)
-            raise SignatureError(
-                f"signature envelope format with media type {kind} is not supported"
-            )
+            message = f"signature envelope format with media type {kind} is not supported"
+            raise SignatureError(message)
     content = jws.verify(in_json) if media_type == jws.MEDIA_TYPE else cose.verify(in_cbor)
     check_content(content)
     if content.content_type != _PAYLOAD:
@@ -126,9 +125,8 @@ def _check(
     if content.scheme == SIGNING_AUTHORITY or not trust.authorities:
         raise SignatureError("no trusted certificates are found to verify authenticity")
     if not any(certificate in trust.authorities for certificate in content.chain):
-        raise SignatureError(
-            "the signature's certificate chain does not contain any trusted certificate"
-        )
+        message = "the signature's certificate chain does not contain any trusted certificate"
+        raise SignatureError(message)
     at = now()
     if content.expiry is not None and at.nanoseconds >= content.expiry.nanoseconds:
         raise SignatureError(f"digital signature has expired on {quote(shown(content.expiry))}")
@@ -147,9 +145,8 @@ def _check_time(content: Content, trust: TrustStore, at: Moment) -> RevocationUn
     Raises SignatureError; returns what is unknown of the time stamp itself."""
     if trust.clocks:
         if not content.time_stamp:
-            raise SignatureError(
-                "no timestamp countersignature was found in the signature envelope"
-            )
+            message = "no timestamp countersignature was found in the signature envelope"
+            raise SignatureError(message)
         authority = TimestampAuthority(tuple(trust.clocks))
         with within("failed to verify the timestamp countersignature with error"):
             stamp = verify_token(content.time_stamp, content.signature, authority)
@@ -174,9 +171,8 @@ def _check_validity(
         first, last = moment_of(link.not_valid_before_utc), moment_of(link.not_valid_after_utc)
         period = f"certificate {subject(link)} validity period"
         if earliest < first.nanoseconds:
-            raise SignatureError(
-                f"{what} before {period}, it will be valid from {quote(shown(first))}"
-            )
+            message = f"{what} before {period}, it will be valid from {quote(shown(first))}"
+            raise SignatureError(message)
         if latest > last.nanoseconds:
             raise SignatureError(f"{what} after {period}, it was expired at {quote(shown(last))}")
 

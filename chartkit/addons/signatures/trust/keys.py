@@ -198,9 +198,8 @@ def _verify_ecdsa(
     try:
         key.verify(der, message, algorithm)
     except InvalidSignature:
-        raise SignatureError(
-            f"invalid signature when validating {encoding} encoded signature"
-        ) from None
+        text = f"invalid signature when validating {encoding} encoded signature"
+        raise SignatureError(text) from None
 
 
 def load_key(reference: str, keys: KeySource, what: str) -> PublicKey:

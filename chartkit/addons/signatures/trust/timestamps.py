@@ -184,22 +184,19 @@ def _check_signer(signer: x509.Certificate) -> None:
     """Require a certificate for time stamping alone (RFC 3161, 2.3)."""
     failed = "failed to verify TSA certificate"
     if is_authority(signer):
-        raise SignatureError(
-            f"{failed}: TSA certificate must be an end-entity certificate, not a CA"
-        )
+        message = f"{failed}: TSA certificate must be an end-entity certificate, not a CA"
+        raise SignatureError(message)
     with _wrong(failed):
         usages = extension(signer, x509.ExtendedKeyUsage)
     if usages is None or not usages.critical:
         raise SignatureError(f"{failed}: certificate must set EKU to critical")
     failed = "failed to verify EKU on leaf certificate"
     if (count := len(list(usages.value))) != 1:
-        raise SignatureError(
-            f"{failed}: certificate has {count} extended key usages, expected only one"
-        )
+        message = f"{failed}: certificate has {count} extended key usages, expected only one"
+        raise SignatureError(message)
     if TIME_STAMPING not in usages.value:
-        raise SignatureError(
-            f"{failed}: leaf certificate EKU is not set to TimeStamping as required"
-        )
+        message = f"{failed}: leaf certificate EKU is not set to TimeStamping as required"
+        raise SignatureError(message)
 
 
 def _check_signed(

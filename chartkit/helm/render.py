@@ -14,12 +14,7 @@ from chartkit.errors import InputError, MissingChartError, RenderError
 from chartkit.helm.backend import helm
 from chartkit.helm.chart_values import Values, ValuesSource, read_values
 from chartkit.helm.model import ChartError, DryRun, Finding, Target
-from chartkit.helm.template_places import (
-    ChartFiles,
-    ChartPlaces,
-    RenderInputs,
-    TemplatePlaces,
-)
+from chartkit.helm.template_places import ChartFiles, ChartPlaces, RenderInputs, TemplatePlaces
 from chartkit.model import Diagnostic, Location, Resource, Severity, mapping_at, path_step
 from chartkit.output.atomic_folder import write_below
 from chartkit.output.write import GeneratedChart

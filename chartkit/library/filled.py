@@ -35,13 +35,7 @@ from chartkit.library.policies import (
     read_shared_parameters,
     vendored_libraries,
 )
-from chartkit.library.profiles import (
-    Profile,
-    Selection,
-    read_profile,
-    resolve,
-    with_parameters,
-)
+from chartkit.library.profiles import Profile, Selection, read_profile, resolve, with_parameters
 from chartkit.library.templating import placed
 from chartkit.model import Body, Json, Location, Resource, mapping_at, mappings_at
 from chartkit.project.settings import PolicyType

@@ -157,10 +157,7 @@ def resolve_environment(environment: Environment, library: Library, root: Path) 
 
 
 def _with_policies(
-    resolved: Selection,
-    policies: Mapping[str, PolicySettings],
-    library: Library,
-    where: str = "",
+    resolved: Selection, policies: Mapping[str, PolicySettings], library: Library, where: str = ""
 ) -> Selection:
     """Return the same with settings of single policies.
 

@@ -12,12 +12,7 @@ from typing import TYPE_CHECKING, Final
 from chartkit.documents.reader import Document
 from chartkit.engine import is_exception, is_policy
 from chartkit.engine.kubernetes.field_faults import NEWEST, FieldFault, field_faults, kind_fault
-from chartkit.engine.kubernetes.kinds import (
-    CEL_GROUP,
-    UNEVALUATED_MODES,
-    group_of,
-    kind_of,
-)
+from chartkit.engine.kubernetes.kinds import CEL_GROUP, UNEVALUATED_MODES, group_of, kind_of
 from chartkit.model import Diagnostic, Location, Resource, Severity, mapping_at, pointer_of
 from chartkit.report.text.layout import OBJECT_RULE
 from chartkit.scan.gate import ANNOTATION

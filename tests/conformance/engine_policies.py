@@ -24,12 +24,7 @@ from chartkit.engine.request import Operation, Request, User, as_submitted
 from chartkit.errors import CompileError, InputError
 from chartkit.model import Body, Location, Resource, RuleResult
 from tests.conformance.controls import lifts_controls, ordered_message, ordered_properties
-from tests.conformance.generated import (
-    clone_sources,
-    generated_differ,
-    is_test,
-    tested_rows_differ,
-)
+from tests.conformance.generated import clone_sources, generated_differ, is_test, tested_rows_differ
 from tests.conformance.patched import patched_differ
 
 Case = dict[str, Any]

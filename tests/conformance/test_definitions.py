@@ -12,13 +12,7 @@ from jsonschema import Draft7Validator
 from chartkit.documents.reader import read_file
 from chartkit.model import Body, Json
 from chartkit.schemas.compact import json_schema
-from tests.conformance.definitions import (
-    build_judge,
-    definitions,
-    judge,
-    kyverno_objects,
-    policies,
-)
+from tests.conformance.definitions import build_judge, definitions, judge, kyverno_objects, policies
 from tests.data import tables
 from tests.engine_chart import CRD, objects
 from tests.shared import shared

@@ -49,9 +49,7 @@ def test_an_object_of_the_cluster(
     assert "skip: exception shop/old applies\n" in excepted
 
 
-def test_an_object_of_a_file_that_kyverno_is_not_sent(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_an_object_of_a_file_that_kyverno_is_not_sent(capsys: pytest.CaptureFixture[str]) -> None:
     text = run(capsys, "files.json", "--object", "system", "--policies-from", "cluster")
     assert "not sent to Kyverno in the cluster: resourceFilters [*/*,kube-system,*]" in text
     assert "labelled" not in text

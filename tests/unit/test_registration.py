@@ -65,9 +65,7 @@ def test_a_function_in_a_new_module_is_registered(package: Callable[[str], str])
     assert spec.implementation("a") == "A"
 
 
-def test_an_overload_is_registered_once_by_its_declaration(
-    package: Callable[[str], str],
-) -> None:
+def test_an_overload_is_registered_once_by_its_declaration(package: Callable[[str], str]) -> None:
     (module,) = modules(package(OVERLOAD))
     assert (module.shout,) == module.OVERLOADS
 

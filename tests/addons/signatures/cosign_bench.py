@@ -17,14 +17,7 @@ from chartkit.addons.signatures.source import Signatures
 from chartkit.engine.ports.signatures import SignatureError, VerificationRequest
 from chartkit.network.registry.images import Registries
 from chartkit.network.registry.settings import read_settings
-from tests.signing.authority import (
-    Authority,
-    CertificateLog,
-    Leaf,
-    authority,
-    key_pem,
-    new_key,
-)
+from tests.signing.authority import Authority, CertificateLog, Leaf, authority, key_pem, new_key
 from tests.signing.cosign import Layer, Signer, push
 from tests.signing.rekor import Log
 from tests.signing.tsa import TimestampServer, timestamp_server

@@ -6,11 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from chartkit.addons.signatures.bundles import (
-    find_bundles,
-    verify_bundles,
-    verify_cluster_policy,
-)
+from chartkit.addons.signatures.bundles import find_bundles, verify_bundles, verify_cluster_policy
 from chartkit.addons.signatures.cosign.checks import CheckOptions
 from chartkit.addons.signatures.image_policies import read_attestor
 from chartkit.addons.signatures.trust.certificates import Identity

@@ -12,15 +12,7 @@ from chartkit.addons.signatures.bundles.verifier import BundlePolicy, Clock
 from chartkit.addons.signatures.trust.trusted_root import Trust
 from chartkit.engine.ports import SignatureError
 from chartkit.model import Body, Json
-from tests.addons.signatures.bundle_world import (
-    ARTIFACT,
-    DIGEST,
-    TYPE,
-    Change,
-    World,
-    check,
-    known,
-)
+from tests.addons.signatures.bundle_world import ARTIFACT, DIGEST, TYPE, Change, World, check, known
 from tests.errors import error_of
 from tests.signing.bundle import KIND, OLD_KIND, text
 from tests.signing.cosign import IN_TOTO, statement

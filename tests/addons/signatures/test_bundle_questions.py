@@ -17,15 +17,7 @@ from chartkit.model import Body
 from chartkit.network.registry.artifacts import Artifacts
 from chartkit.network.registry.images import Registries
 from chartkit.network.registry.settings import Limits, RegistryError, Settings
-from tests.addons.signatures.bundle_world import (
-    BY,
-    DIGEST,
-    TYPE,
-    WHO,
-    Make,
-    World,
-    push_image,
-)
+from tests.addons.signatures.bundle_world import BY, DIGEST, TYPE, WHO, Make, World, push_image
 from tests.errors import error_of
 from tests.signing.authority import key_pem, new_key, rsa_key
 from tests.signing.bundle import KIND, Maker

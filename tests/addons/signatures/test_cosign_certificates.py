@@ -7,14 +7,7 @@ from typing import Any
 import pytest
 from cryptography.x509.oid import ExtendedKeyUsageOID
 
-from tests.addons.signatures.cosign_bench import (
-    ISSUER,
-    Bench,
-    Changes,
-    Shape,
-    no_changes,
-    said,
-)
+from tests.addons.signatures.cosign_bench import ISSUER, Bench, Changes, Shape, no_changes, said
 from tests.signing.authority import (
     NOW,
     YEAR,
@@ -24,10 +17,7 @@ from tests.signing.authority import (
     key_pem,
     rsa_key,
 )
-from tests.signing.cosign import (
-    CHAIN,
-    Signer,
-)
+from tests.signing.cosign import CHAIN, Signer
 from tests.signing.tsa import timestamp_server
 
 _MISMATCH = "subject mismatch: expected {}, received me@example.com"

@@ -13,12 +13,7 @@ from chartkit.engine.ports.signatures import SignatureError, UnknownKeyError
 from chartkit.engine.ports.world import NOBODY_ELSE
 from chartkit.errors import LookupFailed
 from chartkit.model import Body
-from chartkit.network.cluster.cleaning import (
-    NO_SECRETS,
-    ScannedSecrets,
-    held_key,
-    key_text,
-)
+from chartkit.network.cluster.cleaning import NO_SECRETS, ScannedSecrets, held_key, key_text
 from tests.addons.signatures.cosign_bench import Bench
 from tests.conformance.image_registry import run_command
 from tests.data import from_table

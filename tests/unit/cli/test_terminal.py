@@ -56,9 +56,7 @@ def test_a_bar_is_for_terminals(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not stderr.getvalue()
 
 
-def test_messages_to_a_terminal_are_folded_and_data_is_not(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_messages_to_a_terminal_are_folded_and_data_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
     stderr = Terminal()
     monkeypatch.setattr(sys, "stderr", stderr)
     monkeypatch.setattr("shutil.get_terminal_size", lambda: os.terminal_size((20, 9)))

@@ -4,12 +4,7 @@ from typing import Any
 
 import pytest
 
-from chartkit.documents.json_text import (
-    NumberError,
-    parse_json,
-    parse_sequence,
-    without_surrogates,
-)
+from chartkit.documents.json_text import NumberError, parse_json, parse_sequence, without_surrogates
 from chartkit.documents.reader import parse_yaml, read_text
 from chartkit.errors import InputError
 from tests.errors import error_of

@@ -8,12 +8,7 @@ from chartkit.engine.cel_policies.run import CompiledCelPolicy
 from chartkit.engine.cleanup import CleanupPolicy
 from chartkit.engine.cleanup.deleting import DeletingPolicy
 from chartkit.engine.cluster_policy.compile import CompiledPolicy
-from chartkit.engine.policies import (
-    compile_any,
-    is_exception,
-    is_policy,
-    read_exceptions,
-)
+from chartkit.engine.policies import compile_any, is_exception, is_policy, read_exceptions
 from chartkit.engine.request import AUDIT, ENFORCE
 from chartkit.model import Resource
 from tests.data import tables

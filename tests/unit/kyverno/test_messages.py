@@ -2,12 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from chartkit.kyverno.troubleshooting import (
-    KnownMessage,
-    as_text,
-    find_messages,
-    known_messages,
-)
+from chartkit.kyverno.troubleshooting import KnownMessage, as_text, find_messages, known_messages
 from tests.data import from_table
 
 PAGE = Path(__file__).parents[3] / "docs" / "troubleshooting.md"

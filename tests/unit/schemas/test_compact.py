@@ -5,13 +5,7 @@ from typing import Any
 import pytest
 
 from chartkit.errors import InputError
-from chartkit.schemas.compact import (
-    json_schema,
-    parse_type,
-    parse_types,
-    resolved,
-    type_library,
-)
+from chartkit.schemas.compact import json_schema, parse_type, parse_types, resolved, type_library
 from tests.data import from_table
 
 

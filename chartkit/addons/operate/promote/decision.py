@@ -130,9 +130,7 @@ def _filters(spec: Body) -> Iterator[Body]:
 
 
 def chosen(
-    options: PromoteOptions,
-    candidates: Sequence[Candidate],
-    enforced: frozenset[str] | None,
+    options: PromoteOptions, candidates: Sequence[Candidate], enforced: frozenset[str] | None
 ) -> list[Candidate]:
     """Return the candidates that options name; enforced: the policies that another environment
     enforces, None where that does not matter. Raise InputError for an invalid name."""

@@ -12,13 +12,7 @@ from chartkit.documents.reader import parse_yaml, read_file
 from chartkit.kyverno import releases
 from chartkit.model import Resource
 from chartkit.project.project import read_project
-from tests.addons.operate.adopt.conftest import (
-    EXCEPTION,
-    POLICY,
-    VERSIONS,
-    WORKLOAD,
-    Team,
-)
+from tests.addons.operate.adopt.conftest import EXCEPTION, POLICY, VERSIONS, WORKLOAD, Team
 from tests.data import beside, from_table
 from tests.files import write_files
 

@@ -85,10 +85,7 @@ def server(
 
 @pytest.fixture
 def world(
-    server: ApiServer,
-    controllers: Controllers,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
+    server: ApiServer, controllers: Controllers, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> World:
     return World(server, controllers, write_project(tmp_path / "project"), capsys)
 

@@ -35,9 +35,7 @@ def _controller(kind: str) -> Body:
 
 
 def _request(
-    body: Body,
-    user: User | None = None,
-    operation: Operation = Operation.CREATE,
+    body: Body, user: User | None = None, operation: Operation = Operation.CREATE
 ) -> Request:
     place = Location("requests")
     old = Resource(deepcopy(body), place) if operation is Operation.UPDATE else None

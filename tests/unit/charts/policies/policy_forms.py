@@ -53,11 +53,7 @@ def chart_folder() -> Path:
 
 
 def render(
-    form: str | None,
-    values: Mapping[str, Any],
-    *,
-    kube_version: str = "v1.34.0",
-    only: str = MINE,
+    form: str | None, values: Mapping[str, Any], *, kube_version: str = "v1.34.0", only: str = MINE
 ) -> dict[str, Body]:
     """The objects of one policy by kind and name, in a form."""
     given = {"policyType": form, "kyvernoVersion": "1.19", **values}

@@ -6,13 +6,7 @@ from chartkit.engine.cel.ast import Call, Comprehension, Literal
 from chartkit.engine.cel.declarations import Library, environment
 from chartkit.engine.cel.errors import CelCompileError
 from chartkit.engine.cel.library import standard
-from chartkit.engine.cel.library.extensions import (
-    bindings,
-    lists,
-    maths,
-    optionals,
-    two_variable,
-)
+from chartkit.engine.cel.library.extensions import bindings, lists, maths, optionals, two_variable
 from chartkit.engine.cel.library.kyverno import or_value
 from chartkit.engine.cel.parser.entry import parse
 from tests.data import from_table

@@ -270,10 +270,7 @@ def _endless() -> Iterator[bytes]:
     ],
 )
 def test_answers_that_are_none(
-    world: World,
-    parts: Callable[[], Iterator[bytes]],
-    text: str,
-    monkeypatch: pytest.MonkeyPatch,
+    world: World, parts: Callable[[], Iterator[bytes]], text: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def request(*_: object, **__: object) -> _Response:
         return _Response(parts())

@@ -67,10 +67,7 @@ HELD, FAIL, SKIP, ERROR = None, MismatchKind.FAIL, MismatchKind.SKIP, MismatchKi
     ],
 )
 def test_keys_anchor(
-    key: str,
-    right: MismatchKind | None,
-    wrong: MismatchKind | None,
-    missing: MismatchKind | None,
+    key: str, right: MismatchKind | None, wrong: MismatchKind | None, missing: MismatchKind | None
 ) -> None:
     pattern = compile_pattern({key: "x"})
     found = [pattern.check(value) for value in ({"a": "x"}, {"a": "y"}, {})]

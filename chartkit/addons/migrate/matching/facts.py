@@ -104,6 +104,8 @@ class Facts:
         """Return the namespace's name, of a Namespace its own; empty where there is none."""
         if not self.has_namespaces:
             return self.own_namespace
+        if {kind.kind for kind in self.known} == {NAMESPACE}:
+            return self.own_name
         is_namespace = cel.equal(self.kind, NAMESPACE)
         return cel.conditional(is_namespace, self.own_name, self.own_namespace)
 

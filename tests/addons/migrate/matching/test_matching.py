@@ -218,3 +218,12 @@ def test_rules_about_subresources_of_pods_are_asked_about_ephemeral_containers()
     assert changes("Pod/eviction", "Pod/exec") == [False, False]
     assert changes("Pod/eviction", "Pod") == [True, False]
     assert changes("Pod/eviction", "Pod/ephemeralcontainers", "Pod/*") == [True, False, False]
+
+
+@pytest.mark.parametrize(("kind", "tested"), [("Namespace", "request.name"), ("ConfigMap", "")])
+def test_namespaces_are_told_apart_by_their_own_names(kind: str, tested: str) -> None:
+    rule = "exclude: {any: [{resources: {namespaces: [kube-system]}}]}\nvalidate: {message: m, "
+    found = converted(rule + "pattern: {metadata: {name: other}}}", kind)
+    (body,) = found.documents
+    (condition,) = body["spec"]["matchConditions"]
+    assert condition["expression"] == f"{tested or 'request.namespace'} != 'kube-system'"

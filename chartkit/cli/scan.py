@@ -204,7 +204,7 @@ def _standards() -> BuiltInStandards:
     click.option(
         "--detailed",
         is_flag=True,
-        help="Show passes and skips as well, every note, and kinds of policies that Kyverno will "
+        help="Show passes and skips as well, every note and field, and kinds that Kyverno will "
         "remove.",
     ),
     click.option(

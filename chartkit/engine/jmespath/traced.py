@@ -127,7 +127,7 @@ def _collect(source: Traced, paths: dict[FieldPath, None], seen: set[int]) -> No
     for read in reads:
         _collect(read, paths, seen)
     # What chose an element tells more than the element as a whole.
-    if path and is_whole and len(paths) == before:
+    if path and is_whole and all(key[-1] == ANY_KEY for key in tuple(paths)[before:]):
         paths[path] = None
     for missing in lost:
         _collect(missing, paths, seen)

@@ -24,7 +24,7 @@ from chartkit.engine.jmespath.declaration import Search, deep_equal, is_number, 
 from chartkit.engine.jmespath.expression import JMESPathError, NotFoundError
 from chartkit.engine.jmespath.nodes import Kind, Node, makes_go_values
 from chartkit.engine.jmespath.parser import Comparator, parse
-from chartkit.engine.jmespath.traced import Traced, listed, made, named, with_keys
+from chartkit.engine.jmespath.traced import ANY_KEY, Traced, listed, made, named, with_keys
 from chartkit.model import Json
 
 Trace = Callable[[Traced, Budget], Traced]
@@ -35,6 +35,7 @@ Argument = tuple[Trace, Node | None]
 """An argument of a call; with its node an `&expression`, which takes each member."""
 
 _UNREAD: Final = Traced(None)
+_MOST_ALTERNATIVES: Final = 3
 _Keep = Callable[[Json, Sequence[Traced]], Traced | None]
 
 
@@ -115,7 +116,17 @@ def _not_null(_value: Json, given: Sequence[Traced]) -> Traced | None:
     for index, argument in enumerate(given):
         if argument.value is not None:
             return argument.chosen_by(*given[:index])
-    return None
+    return made(None, *_asked_together(given))
+
+
+def _asked_together(absent: Sequence[Traced]) -> Sequence[Traced]:
+    """Return fields of which any would do; of more than a report lists, the object that has none
+    of them."""
+    fields = [item for item in absent if item != Traced(item.value)]
+    parents = {item.path[:-1] if item.path and item.value is None else () for item in fields}
+    parent = parents.pop() if len(parents) == 1 else ()
+    many = parent and len(fields) > _MOST_ALTERNATIVES
+    return [Traced(None, (*parent, ANY_KEY))] if many else absent
 
 
 def _to_array(_value: Json, given: Sequence[Traced]) -> Traced:
@@ -142,7 +153,8 @@ def _contains(value: Json, given: Sequence[Traced]) -> Traced:
     if members:
         return made(value, *members, what)
     keys = [what.value] if isinstance(what.value, str) else []
-    return made(value, *with_keys(where.lost, keys), where, what)
+    needed = list(with_keys(where.lost, keys))
+    return made(value, *(needed or [where]), what)
 
 
 def _ordered(value: Json, given: Sequence[Traced]) -> Traced | None:
@@ -393,17 +405,21 @@ class _Tracer(Compiler):
         return compare
 
     def or_expression(self, node: Node, _strict: bool, /) -> Trace:
-        first, second = (self.trace(child) for child in node.children)
+        operands = [node]
+        while operands[0].kind is Kind.OR_EXPRESSION:
+            operands[:1] = operands[0].children
+        traces = [self.trace(operand) for operand in operands]
 
         def either(here: Traced, budget: Budget) -> Traced:
-            left = first(here, budget)
-            if not is_false(left.value):
-                return left
-            right = second(here, budget)
-            if not is_false(right.value):
-                return right.chosen_by(left)
-            # Neither is true, and either could be: the first that is asked for comes first.
-            return Traced(right.value, left.path, (*left.reads, right), left.lost)
+            before: list[Traced] = []
+            for trace in traces:
+                result = trace(here, budget)
+                if not is_false(result.value):
+                    return result.chosen_by(*before)
+                before.append(result)
+            # None is true, and each could be: the first that is asked for comes first.
+            first, *others = _asked_together(before)
+            return Traced(before[-1].value, first.path, (*first.reads, *others), first.lost)
 
         return either
 

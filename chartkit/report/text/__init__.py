@@ -41,7 +41,7 @@ _MOST_BUILT: Final = 1_000
 _SHOWN = frozenset({Status.FAIL, Status.WARN, Status.ERROR})
 _FAILING = frozenset({Status.FAIL, Status.ERROR})
 PLACES: Final = 3
-"""The most places that are shown of a failure; other formats have all."""
+"""The most places that are shown of a failure; `detailed` and other formats have all."""
 _Part = tuple[bytes, bytes, dict[str, bytes], "Totals", Counter[AcceptedAs]]
 _HEADS: Final = {Status.FAIL: "FAILS", Status.ERROR: "ERRORS", Status.WARN: "WARNINGS"}
 _NONE: Final = "-"
@@ -195,16 +195,16 @@ class TextWriter:
         return click.style(text, fg=_COLOURS[status]) if self._options.colour else text
 
 
-def _place_lines(resource: Resource, result: RuleResult, lists_read: bool) -> list[str]:
-    """Return a line for each place of a failure, the first few of them; lists_read: whether fields
-    that the policy only read have one, which a message that names the first does not name."""
+def _place_lines(resource: Resource, result: RuleResult, lists_all: bool) -> list[str]:
+    """Return a line for each place of a failure; lists_all: not only the first few of them, and
+    those that a message which names the first does not name."""
     names = [_key(pointer) for pointer in result.fields]
-    is_named = [lists_read or _names(result.message, name) for name in names]
+    is_named = [lists_all or _names(result.message, name) for name in names]
     if not any(is_named[:1]):
         is_named = [True] * len(names)
-    places = zip(field_places(resource, result, PLACES), is_named, strict=False)
-    lines = [shown(str(field)) for field, is_shown in places if is_shown]
-    more = sum(is_named[PLACES:])
+    places = field_places(resource, result, None if lists_all else PLACES)
+    lines = [shown(str(row)) for row, named in zip(places, is_named, strict=False) if named]
+    more = sum(is_named[len(places) :])
     return [*lines, f"and {more} more field{'s' if more > 1 else ''}"] if more > 0 else lines
 
 

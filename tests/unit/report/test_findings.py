@@ -67,6 +67,10 @@ def test_text_shows_the_first_places_and_how_many_are_left() -> None:
     assert "        and 6 more fields\n" in text
     text = report("text", failure(*[f"/spec/containers/0/f{at}" for at in range(4)]))
     assert "        and 1 more field\n" in text
+    four = failure(IMAGE, MISSING, "/spec/a", "/spec/b")
+    text = report("text", four, given=options(detailed=True))
+    assert text.count("pods.yaml:") == 5
+    assert "more field" not in text
 
 
 def test_text_leaves_out_fields_that_were_only_read() -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Sequence, Set
 from typing import Final
 
 from chartkit.engine.cel import ast
 from chartkit.engine.cel.tracing.datum import (
+    NO_CAUSES,
     UNKNOWN,
     Absence,
     Causes,
@@ -28,6 +30,7 @@ from chartkit.model import FieldPath, pointer_of
 MOST_POINTERS: Final = 32
 """The most fields of a report; more do not help."""
 _MOST_VISITS: Final = 5_000
+_MOST_ALTERNATIVES: Final = 3
 _IDENTITY: Final = frozenset(
     {
         ("apiVersion",),
@@ -45,7 +48,8 @@ def pointers(causes: Causes, root: Value) -> tuple[str, ...]:
 
     Fields that are there come before missing ones, and these before the fields of conditions and
     those that identify the object; otherwise the order of the expression holds. A field that was
-    only asked for, or of a condition, is left out if something in it was read.
+    only asked for, or of a condition, is left out if something in it was read, and so is one that
+    comes after something in it.
     """
     reads = _Reads()
     reads.visit(causes)
@@ -59,13 +63,29 @@ def pointers(causes: Causes, root: Value) -> tuple[str, ...]:
     if not named:
         named, rest = rest, []
     there = [path for path in named if _exists(root, path)]
-    ordered = [*there, *(path for path in named if path not in there), *rest]
+    absent = [path for path in named if path not in there]
+    ordered = [*there, *_telling(absent, reads.alone, there), *rest]
     presence = {**conditions, **direct}
-    if any(presence[path] for path in ordered):
-        # A field that was asked for is implied by what was read in it.
-        inner = {path[:size] for path in ordered for size in range(len(path))}
-        ordered = [path for path in ordered if not (presence[path] and path in inner)]
-    return tuple(map(_pointer, ordered[:MOST_POINTERS]))
+    # A field that was asked for is implied by what was read in it; so is one that comes after it.
+    inner = {path[:size] for path in ordered for size in range(len(path))}
+    above: set[FieldPath] = set()
+    telling = []
+    for path in ordered:
+        if path not in above and not (presence[path] and path in inner):
+            telling.append(path)
+            above.update(path[:size] for size in range(len(path)))
+    return tuple(map(_pointer, telling[:MOST_POINTERS]))
+
+
+def _telling(
+    absent: Sequence[FieldPath], alone: Set[FieldPath], there: Sequence[FieldPath]
+) -> Sequence[FieldPath]:
+    """Return absent fields without those of which any would have done, where an object lacks more
+    than a report lists, and what it has instead is named."""
+    together = Counter(path[:-1] for path in absent if path not in alone)
+    named = {path[:size] for path in there for size in range(len(path))}
+    many = {above for above, count in together.items() if count > _MOST_ALTERNATIVES} & named
+    return [path for path in absent if path in alone or path[:-1] not in many]
 
 
 def _pointer(path: FieldPath) -> str:
@@ -78,25 +98,27 @@ def _pointer(path: FieldPath) -> str:
 class _Reads:
     """The reads in causes by their path, in their order, and whether only presence was asked for.
 
-    direct: those that decided; conditions: those that led to them.
+    direct: those that decided; conditions: those that led to them; alone: those that were not only
+    read where any of several would have done.
     """
 
     def __init__(self) -> None:
         self.direct: dict[FieldPath, bool] = {}
         self.conditions: dict[FieldPath, bool] = {}
-        self._seen: set[tuple[int, bool]] = set()
+        self.alone: set[FieldPath] = set()
+        self._seen: set[tuple[int, bool, bool]] = set()
         self._left = _MOST_VISITS
 
     def visit(self, causes: Causes) -> None:
         """Find the reads; a tree that has too many parts is left where it is."""
-        waiting: list[tuple[Causes, bool]] = [(causes, False)]
+        waiting: list[tuple[Causes, bool, bool]] = [(causes, False, False)]
         while waiting and self._left:
             self._left -= 1
-            part, is_condition = waiting.pop()
+            part, is_condition, is_choice = waiting.pop()
             if isinstance(part, Datum):
                 path, inner = part.path, part.causes
                 if path:
-                    self._add(path, is_condition)
+                    self._add(path, is_condition, is_choice)
                 elif path is None and not is_condition:
                     # The causes of a value without a path: the conditions' if they alone decided.
                     if isinstance(inner, Guard):
@@ -104,19 +126,24 @@ class _Reads:
                     elif inner.__class__ is tuple and Guard in map(type, inner):
                         inner = inner if _speaks(inner) else _opened(inner)
                 if inner:
-                    waiting.append((inner, is_condition))
+                    waiting.append((inner, is_condition, is_choice))
             elif isinstance(part, Read):
-                self._add(part.path, is_condition, part.presence)
+                self._add(part.path, is_condition, is_choice, part.presence)
             elif isinstance(part, Guard):
-                waiting.append((part.causes, True))
-            elif (id(part), is_condition) not in self._seen:
-                self._seen.add((id(part), is_condition))
-                waiting += [(cause, is_condition) for cause in reversed(_parts(part))]
+                waiting.append((part.causes, True, is_choice))
+            elif (id(part), is_condition, is_choice) not in self._seen:
+                self._seen.add((id(part), is_condition, is_choice))
+                is_choice = is_choice or isinstance(part, Absence)
+                waiting += [(cause, is_condition, is_choice) for cause in reversed(_parts(part))]
 
-    def _add(self, path: FieldPath, is_condition: bool, presence: bool = False) -> None:
+    def _add(
+        self, path: FieldPath, is_condition: bool, is_choice: bool, presence: bool = False
+    ) -> None:
         reads = self.conditions if is_condition else self.direct
         if path:
             reads[path] = reads.get(path, True) and presence
+            if not is_choice:
+                self.alone.add(path)
 
 
 def _parts(causes: Causes) -> Sequence[Causes]:
@@ -257,7 +284,7 @@ def _joined(first: Datum | TraceError, second: Datum | TraceError, decisive: boo
         return unknown(*open_)
     if any(value.value is decisive or value.value.__class__ is not bool for value in values):
         raise TraceError(_NO_OVERLOAD, values)
-    return Datum(not decisive, None, values)
+    return Datum(not decisive, None, Absence(NO_CAUSES, values) if decisive else values)
 
 
 def is_guard(expr: ast.Expr) -> bool:

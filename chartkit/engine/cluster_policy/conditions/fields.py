@@ -3,7 +3,7 @@ as a recorder keeps them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Final, NamedTuple
 
@@ -17,7 +17,7 @@ from chartkit.engine.context.traced_values import Resolve, compile_traced
 from chartkit.engine.context.variables import OPEN
 from chartkit.engine.context.variables.syntax import find_variables
 from chartkit.engine.jmespath import JMESPathError, compile_expression
-from chartkit.engine.jmespath.traced import Traced, fields_of, with_keys
+from chartkit.engine.jmespath.traced import ANY_KEY, Traced, fields_of, with_keys
 from chartkit.engine.jmespath.tracing import compared
 from chartkit.engine.why import MISSING, Asked, Decision, value_text
 from chartkit.errors import ChartkitError, EvaluationError
@@ -32,6 +32,9 @@ _IDENTITY: Final = frozenset(
 """The names of an object: rules ask for them to leave some objects alone."""
 _OF_THE_OBJECT: Final = ("object", "Object", "namespace", OPEN)
 """Words without which an expression about the request reads nothing of the object."""
+
+
+_NOTHING: Final = Traced(None)
 
 
 class _Traced(NamedTuple):
@@ -62,13 +65,24 @@ def compile_fields(parsed: Blocks | FlatList) -> Callable[[Origins], list[FieldP
                 holds = condition.compare or condition.operator(value.value)
                 if holds(key.value) and not _is_lost(key, value, holds):
                     decisive += _deciding(key, value, holds)
-                    decisive += compared(key, value)
             except (ChartkitError, ValueError):
                 # Nothing is told of a condition that has no value; another one decided.
                 continue
-        return sorted(fields_of(decisive), key=_IDENTITY.__contains__)
+        return sorted(_telling(fields_of(decisive)), key=_IDENTITY.__contains__)
 
     return find
+
+
+def _telling(paths: Sequence[FieldPath]) -> Iterator[FieldPath]:
+    """Yield fields that do not come after a member of theirs; that an object lacks some key, only
+    where no member of it is named."""
+    above: set[FieldPath] = set()
+    named = [path for path in paths if path[-1] != ANY_KEY]
+    holders = {path[:size] for path in named for size in range(len(path))}
+    for path in paths:
+        if path not in above and (path[-1] != ANY_KEY or path[:-1] not in holders):
+            yield path
+            above.update(path[:size] for size in range(len(path)))
 
 
 def _compile(condition: Condition) -> _Traced | None:
@@ -110,24 +124,33 @@ def _is_lost(key: Traced, value: Traced, holds: Compare) -> bool:
     return holds([] if isinstance(key.value, list) else "")
 
 
-def _deciding(key: Traced, value: Traced, holds: Compare) -> Iterator[Traced]:
-    """The members of a list that would decide alone, and keys that an object would need."""
-    alone = [key]
+def _deciding(key: Traced, value: Traced, holds: Compare) -> list[Traced]:
+    """Return what a condition was about: keys that an object would need (then not the names that it
+    has), and members of a list that decide alone (then not what more members would come from, where
+    none would make a difference)."""
+    keys, alone, texts = [], [], [key.value]
     if isinstance(key.value, list):
-        if key.lost:
-            yield from with_keys(key.lost, _enough(key.value, value.value, holds))
         scalars = (member for member in key.members() if not isinstance(member.value, dict | list))
         alone = [item for item in scalars if holds([item.value])]
-        yield from alone
-    if value.lost:
-        texts = [item.value for item in alone if isinstance(item.value, str)]
-        yield from with_keys(value.lost, texts)
+        texts = [item.value for item in alone]
+        enough = _enough(key.value, value.value, holds) if key.lost else []
+        keys = list(with_keys(key.lost, _texts(enough)))
+        if keys:
+            key, alone = _NOTHING, []
+        elif alone and not enough:
+            key = key._replace(lost=())
+    needed = list(with_keys(value.lost, _texts(texts)))
+    return [*keys, *alone, *needed, *compared(key, _NOTHING if needed else value)]
 
 
-def _enough(members: list[Json], value: Json, holds: Compare) -> list[str]:
-    """Return the texts of a condition's value of which one more member would make it false."""
-    texts = value if isinstance(value, list) else [value]
-    return [text for text in texts if isinstance(text, str) and not holds([*members, text])]
+def _texts(items: list[Json]) -> list[str]:
+    return [item for item in items if isinstance(item, str)]
+
+
+def _enough(members: list[Json], value: Json, holds: Compare) -> list[Json]:
+    """Return the items of a condition's value of which one more member would make it false."""
+    items = value if isinstance(value, list) else [value]
+    return [item for item in items if not holds([*members, item])]
 
 
 _MOST_CHARACTERS = 120

@@ -78,6 +78,13 @@ def test_fields_of_a_request_are_those_of_its_object(expression: str, expected: 
     assert list(only(results(validating(expression))).fields) == expected
 
 
+@from_table("expression", "expected")
+def test_fields_that_were_only_read_are_not_named(expression: str, expected: list[str]) -> None:
+    spec = {"volumes": [{"nfs": {}}], "containers": []}
+    found = only(results(validating(expression), pod(spec=spec)))
+    assert list(found.fields) == expected
+
+
 def test_the_object_of_a_deletion_is_the_old_one() -> None:
     resource = validating("oldObject.metadata.?labels.?keep.orValue('') != 'yes'")
     found = results(resource, pod(labels={"keep": "yes"}), operation=Operation.DELETE)

@@ -128,6 +128,18 @@ def test_a_missing_key_is_where_it_would_be(key: Any, operator: str, value: Any)
     assert _fields(_deny(key, operator, value), _TWO)[0] == "/metadata/labels/team"
 
 
+@from_table("key", "operator", "value", "fields")
+def test_fields_that_were_only_read_are_not_named(
+    key: Any, operator: str, value: Any, fields: list[str]
+) -> None:
+    spec = {
+        "containers": _containers({"ports": [{"hostPort": 80}]}),
+        "volumes": [{"nfs": {"path": "/"}}],
+    }
+    found = _fields(_deny(key, operator, value), _pod(spec, labels={"app": "x", "on": "y"}))
+    assert list(found) == fields
+
+
 def test_variables_lead_back_to_the_object() -> None:
     context = [
         {"name": "images", "variable": {"jmesPath": "request.object.spec.containers[].image"}},

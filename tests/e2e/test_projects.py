@@ -14,7 +14,7 @@ from chartkit.kyverno.known_faults import Announcement, announced
 from chartkit.project.project import read_project
 from chartkit.render.model import Outcome, RenderResult
 from chartkit.render.pipeline import RenderOptions, render_project
-from tests.data import from_table
+from tests.data import from_table, tables
 from tests.e2e.command import chartkit, snapshot
 from tests.e2e.transcript import check_page
 from tests.objects import api_object
@@ -133,14 +133,7 @@ def test_what_is_deleted_when(tmp_path: Path) -> None:
         "  2030-01-03T12:02:00Z  shop/ConfigMap/c  cleanup.kyverno.io/ttl",
     ]
     early = chartkit(tmp_path, "scan", objects, "-p", policy, "--at", "2030-01-01", "-o", "json")
-    assert json.loads(early.out)["deletions"] == [
-        {
-            "time": "2030-01-01T02:00:00Z",
-            "resource": "v1/ConfigMap/shop/c",
-            "cause": "cleanup.kyverno.io/ttl",
-            "propagation": "",
-        }
-    ]
+    assert json.loads(early.out)["deletions"] == tables(__file__)["what_is_deleted_when"]
     assert "shop/Pod/a" not in early.err
     assert "shop/ConfigMap/c" in early.err
 

@@ -6,7 +6,7 @@ from chartkit.catalog.entries import read_index
 from chartkit.catalog.model import Entry
 from chartkit.catalog.show import details, report
 from tests.command_reports import in_format
-from tests.data import beside
+from tests.data import beside, tables
 from tests.unit.catalog.library_files import CEL_POLICY, write_plain
 from tests.unit.project.project_files import write_policy
 
@@ -115,14 +115,7 @@ def test_what_a_policy_needs(tmp_path: Path) -> None:
         f"  {unknown} (spec.rules.0.context.2.apiCall.urlPath)\n"
     ) in in_format(report(shown), "text")
     needed = report(shown).value()["needs"]
-    assert needed["permissions"] == [
-        {
-            "controller": "background-controller",
-            "group": "",
-            "resource": "secrets",
-            "verbs": ["create", "get"],
-        }
-    ]
+    assert needed["permissions"] == tables(__file__)["what_a_policy_needs"]
     assert needed["configMaps"] == [{"namespace": "rules", "name": "teams"}]
     assert needed["globalContextEntries"] == ["nodes"]
     assert [each["message"] for each in needed["unknown"]] == [unknown]

@@ -49,17 +49,7 @@ def test_many_policies_about_other_kinds_are_one_line(
 
 def test_one_rule_with_every_check(capsys: pytest.CaptureFixture[str]) -> None:
     text = run(capsys, "o.yaml", "needs-owner/owner", "-p", "p.yaml", "--object", "web")
-    assert (
-        text
-        == """\
-Pod/shop/web  o.yaml:1
-  needs-owner
-    owner: no result: namespace shop is not shp
-      p.yaml:7:48  metadata.namespace (o.yaml:3:23)
-      + kind is Pod
-        p.yaml:7:34  o.yaml:2:1
-"""
-    )
+    assert text == beside(__file__)["one_rule_with_every_check"]
 
 
 def test_json(capsys: pytest.CaptureFixture[str]) -> None:

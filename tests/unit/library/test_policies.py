@@ -11,7 +11,7 @@ from chartkit.kyverno.versions import Version
 from chartkit.library.policies import FolderPolicy, read_library, read_policy, upstream_library
 from chartkit.library.profiles import read_profile
 from chartkit.library.templating import placed, render_text, source_mistakes
-from tests.data import beside, from_table
+from tests.data import beside, from_table, tables
 from tests.errors import error_of
 from tests.unit.project.project_files import write_policy
 
@@ -172,14 +172,7 @@ def test_built_in_profiles_extend_one_another() -> None:
         )
         for file in profiles_dir().glob("*.yaml")
     }
-    assert extends == {
-        "pss-baseline": [],
-        "pss-restricted": ["pss-baseline"],
-        "best-practices": ["pss-baseline"],
-        "eks-best-practices": ["pss-restricted"],
-        "multi-tenancy": ["pss-restricted"],
-        "supply-chain": [],
-    }
+    assert extends == tables(__file__)["built_in_profiles_extend_one_another"]
 
 
 PLAIN = beside(__file__)["plain"]

@@ -24,7 +24,7 @@ from chartkit.render.model import Outcome, RenderResult, Row, rows
 from chartkit.render.pipeline import RenderOptions, render_project
 from chartkit.report.command_report import text_of
 from chartkit.report.text.layout import Screen
-from tests.data import beside, from_table
+from tests.data import beside, from_table, tables
 
 _TEXTS = beside(__file__)
 
@@ -148,14 +148,7 @@ def test_for_programs() -> None:
     found = summary.as_json(ROWS)
     assert found["summary"] == {"pass": 1, "note": 0, "warning": 0, "fail": 1}
     assert found["rows"][0]["location"] == "chartkit.yaml:3:5"
-    assert found["rows"][1] == {
-        "environment": "prd",
-        "check": "helm",
-        "result": "fail",
-        "message": "it broke",
-        "location": None,
-        "hint": "mend it",
-    }
+    assert found["rows"][1] == tables(__file__)["for_programs"]
 
 
 def test_a_row_of_the_table_is_one_line_and_programs_get_all_of_it() -> None:

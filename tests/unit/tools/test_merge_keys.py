@@ -1,5 +1,6 @@
 from typing import Any
 
+from tests.data import tables
 from tools.merge_keys import SOURCE, compact
 
 
@@ -40,12 +41,5 @@ def test_only_what_leads_to_a_list_that_is_joined_is_kept() -> None:
     assert compact(DEFINITIONS) == {
         "source": SOURCE,
         "kinds": {"v1/Pod": "core.v1.Pod"},
-        "types": {
-            "core.v1.Pod": {"any": "", "spec": "core.v1.Spec"},
-            "core.v1.Spec": {
-                "by": {"values": "core.v1.Spec"},
-                "names": [""],
-                "ports": ["", "port", "protocol"],
-            },
-        },
+        "types": tables(__file__)["only_what_leads_to_a_list_that_is_joined_is_kept"],
     }

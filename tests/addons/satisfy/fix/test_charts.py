@@ -207,14 +207,7 @@ def test_values_of_a_subchart_are_changed_where_they_are(tmp_path: Path) -> None
 
 def test_values_of_a_release_are_listed(tmp_path: Path) -> None:
     """What the object itself gives comes before the chart's file, even if both are equal."""
-    release = """\
-apiVersion: helm.toolkit.fluxcd.io/v2
-kind: HelmRelease
-metadata: {name: web, namespace: shop}
-spec:
-  chart: {spec: {chart: ./chart, sourceRef: {kind: GitRepository, name: repo}}}
-  values: {host: true}
-"""
+    release = beside(__file__)["release"]
     (tmp_path / ".git").mkdir()
     chart(tmp_path / "objects")
     (tmp_path / "objects/objects").rename(tmp_path / "objects/chart")

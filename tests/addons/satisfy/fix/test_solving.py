@@ -6,6 +6,7 @@ from click.testing import CliRunner
 
 from chartkit.cli.scan import scan
 from tests.addons.satisfy.fix.runs import fix, written
+from tests.data import beside
 
 POD = "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec: {hostNetwork: true, containers: []}\n"
 
@@ -84,14 +85,7 @@ def test_violations_of_a_baseline_are_left_alone(tmp_path: Path) -> None:
 
 
 def test_exceptions_are_left_alone(tmp_path: Path) -> None:
-    exception = """\
-apiVersion: kyverno.io/v2
-kind: PolicyException
-metadata: {name: e, namespace: default}
-spec:
-  match: {any: [{resources: {kinds: [Pod]}}]}
-  exceptions: [{policyName: pods, ruleNames: [host]}]
-"""
+    exception = beside(__file__)["exception"]
     objects = written(tmp_path, pod=POD, **{"exceptions/e": exception})
     fix(objects, "--exceptions", str(tmp_path / "exceptions"))
     assert (objects / "pod.yaml").read_text() == POD

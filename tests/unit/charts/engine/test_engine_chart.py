@@ -232,14 +232,7 @@ def test_large_numbers_are_written_out() -> None:
 
 
 def test_resource_filters_are_excluded_and_added() -> None:
-    values = {
-        "config": {
-            "resourceFiltersExclude": ["[Event,*,*]", "[Deployment,kyverno,kyverno-*]"],
-            "resourceFiltersExcludeNamespaces": ["kube-system"],
-            "resourceFiltersInclude": ["[Pod,*,{{ .Release.Name }}-job]"],
-            "resourceFiltersIncludeNamespaces": ["build"],
-        }
-    }
+    values = tables(__file__)["resource_filters_are_excluded_and_added"]
     before = objects()["ConfigMap", "kyverno"]["data"]["resourceFilters"]
     after = objects(values)["ConfigMap", "kyverno"]["data"]["resourceFilters"]
     assert "[Event,*,*]" in before

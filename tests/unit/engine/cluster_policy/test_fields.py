@@ -8,7 +8,7 @@ from chartkit.engine.cluster_policy.compile import compile_policy
 from chartkit.engine.policies import evaluate
 from chartkit.engine.request import Operation, Request
 from chartkit.model import Body, Resource, RuleResult, Status
-from tests.data import from_table
+from tests.data import from_table, tables
 from tests.objects import api_object
 from tests.unit.engine import policies
 
@@ -164,14 +164,7 @@ def test_the_element_of_a_loop_in_a_controller() -> None:
 
 
 def test_all_conditions_come_before_any_and_the_identity_last() -> None:
-    conditions = {
-        "any": [{"key": "{{ request.object.spec.a }}", "operator": "Equals", "value": 1}],
-        "all": [
-            {"key": "{{ request.operation }}", "operator": "NotEquals", "value": "DELETE"},
-            {"key": "{{ request.object.metadata.name }}", "operator": "NotEquals", "value": "y"},
-            {"key": "{{ request.object.spec.b }}", "operator": "Equals", "value": 1},
-        ],
-    }
+    conditions = tables(__file__)["conditions"]
     body = api_object("v1", "Thing", "x", spec={"a": 1, "b": 1})
     fields = _fields({"deny": {"conditions": conditions}}, body)
     assert fields == ("/spec/b", "/spec/a", "/metadata/name")

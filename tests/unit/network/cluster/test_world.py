@@ -10,7 +10,7 @@ from chartkit.model import Body, Json, Resource, Status
 from chartkit.network.cluster.reader import ApiResource, Reader
 from chartkit.network.cluster.world import CachedReads, live_world
 from tests.api_server import Api, Refused, Request
-from tests.data import from_table
+from tests.data import from_table, tables
 from tests.objects import api_object
 from tests.unit.network.cluster.conftest import World
 from tests.unit.network.cluster.server import forbidden, pod, policy
@@ -128,14 +128,7 @@ def test_calls_of_entries_are_made_again(
 
 
 def test_what_rules_generate_is_cloned_from_the_cluster(world: World) -> None:
-    clone = {
-        "apiVersion": "v1",
-        "kind": "ConfigMap",
-        "name": "copy",
-        "namespace": "{{ request.object.metadata.name }}",
-        "synchronize": False,
-        "clone": {"name": "original", "namespace": "shop"},
-    }
+    clone = tables(__file__)["clone"]
     world.server.add(_config_map("original", a="1"))
     code, out, err = world.scan(
         "--cluster",

@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chartkit.report.text.layout import columns, fold, table
+from tests.data import tables
 
 _WORDS = st.text("abcdefgh.:/", min_size=1, max_size=12)
 _LINES = st.builds(
@@ -62,14 +63,7 @@ def test_the_last_cell_of_a_table_is_folded_in_its_column() -> None:
 
 
 def test_cells_that_do_not_fit_go_below() -> None:
-    assert table(ROWS, 60) == [
-        "POLICY                       SEVERITY  COUNT",
-        "    TITLE",
-        "baseline/disallow-host-path  medium        7",
-        "    Disallow volumes of the node's own folders",
-        "other/a-policy               low         112",
-        "    Short",
-    ]
+    assert table(ROWS, 60) == tables(__file__)["cells_that_do_not_fit_go_below"]
     assert table(ROWS, 32)[2] == "baseline/disallow-host-path"
 
 

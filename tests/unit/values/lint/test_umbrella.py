@@ -106,14 +106,7 @@ def test_a_release_that_the_chart_refuses_is_an_error(tmp_path: Path) -> None:
     (chart / "Chart.yaml").write_text("apiVersion: v2\nname: web\nversion: 1.0.0\n")
     (chart / "templates" / "a.yaml").write_text('{{ fail "two replicas are none" }}')
     release = tmp_path / "release.yaml"
-    release.write_text("""\
-apiVersion: helm.toolkit.fluxcd.io/v2
-kind: HelmRelease
-metadata: {name: web, namespace: web}
-spec:
-  chart: {spec: {chart: web, sourceRef: {kind: HelmRepository, name: web}}}
-  values: {a: 1}
-""")
+    release.write_text(beside(__file__)["a_release_that_the_chart_refuses_is_an_error"])
     done = run(release, "--chart", chart)
     assert "error helm: HelmRelease 'web' cannot be installed: " in done.output
     assert "two replicas are none" in done.output

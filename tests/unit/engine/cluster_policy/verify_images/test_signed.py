@@ -13,7 +13,7 @@ from chartkit.engine.ports.world import Credentials
 from chartkit.engine.request import Operation, Request
 from chartkit.errors import LookupFailed, NoSource
 from chartkit.model import Body, Resource
-from tests.data import from_table
+from tests.data import from_table, tables
 from tests.unit.engine.cluster_policy.verify_images.fake_signatures import (
     DIGEST,
     TAGGED,
@@ -166,14 +166,7 @@ def test_where_keys_lie(keys: Body, key: str) -> None:
 
 
 def test_keyless_attestors() -> None:
-    keyless = {
-        "issuer": "i",
-        "issuerRegExp": "ie",
-        "subject": "s",
-        "subjectRegExp": "se",
-        "additionalExtensions": {"a": "b"},
-        "rekor": {"url": "u"},
-    }
+    keyless = tables(__file__)["keyless"]
     wanted = VerificationRequest(
         WHOLE,
         issuer="i",

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import posixpath
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import groupby
 from pathlib import Path
 from typing import Final
@@ -17,11 +18,12 @@ from chartkit.catalog.model import Entry
 from chartkit.catalog.show import Details, details, does, needs_of
 from chartkit.catalog.standards import built_in_standards, read_standard
 from chartkit.documents.reader import read_file, resources
-from chartkit.documents.yaml_dump import dump_documents, dump_yaml
+from chartkit.documents.yaml_dump import dump_documents
 from chartkit.engine.cluster_policy.autogen import ANNOTATION as AUTOGEN
 from chartkit.errors import InputError, system_errors
 from chartkit.library.policies import PARAMETERS_FILE, POLICY_FILE, read_library
 from chartkit.library.profiles import read_profile, resolve
+from chartkit.library.templating import render_text
 from chartkit.model import Body, Location
 from chartkit.output import atomic_folder
 from chartkit.output.atomic_folder import write_below
@@ -39,7 +41,7 @@ _LIMITS: Final[Mapping[str, str]] = {
 }
 _EXTENDED: Final = frozenset(("ValidatingPolicy", "MutatingPolicy", "ImageValidatingPolicy"))
 _HEAD: Final = ("Policy", "Title", "Severity", "Objects", "What it does", "Kyverno")
-_NEEDS_HEAD = ("Controller", "API group", "Resources", "Verbs")
+_TEMPLATE: Final = Path(__file__).with_name("page.md.j2")
 _DEEPEST: Final = 2
 """The number of folders between a policy and its library's shared parameters."""
 
@@ -65,8 +67,8 @@ def pages(libraries: Sequence[DocumentedLibrary]) -> dict[str, str]:
         said = mentions() if library.name == BUILT_IN else {}
         for entry in library.entries:
             mentioned = said.get(entry.reference, Mentions())
-            page = _Page(details(entry, library.root), paths, mentioned)
-            texts[paths[entry.reference]] = page.text()
+            text = _page(details(entry, library.root), paths, mentioned)
+            texts[paths[entry.reference]] = text
     parts = [f"{MARK}# Policies\n"]
     for library in libraries:
         prefix = f"{library.name}/" if len(libraries) > 1 else ""
@@ -88,81 +90,41 @@ def _path(prefix: str, reference: str) -> str:
     return f"{prefix}{reference}-policy.md" if path.lower() == INDEX.lower() else path
 
 
-@dataclass(frozen=True, slots=True)
-class _Page:
-    """One policy's page; paths: of all pages of its library, by reference."""
+def _page(shown: Details, paths: Mapping[str, str], mentioned: Mentions) -> str:
+    """Return the page of a policy; paths: of all pages of its library, by reference. Raise the
+    error of a form that cannot be rendered."""
+    entry = shown.entry
+    here = posixpath.dirname(paths[entry.reference]) or "."
 
-    shown: Details
-    paths: Mapping[str, str]
-    mentioned: Mentions
-
-    def text(self) -> str:
-        parts = [f"{MARK}# {prose(self.shown.entry.title)}\n", self._traits(), *self._about()]
-        parts += [*self._parameters(), *self._examples(), *needs_lines(self.shown.entry)]
-        up = posixpath.relpath(INDEX, posixpath.dirname(self._path) or ".")
-        return "\n".join([*parts, f"{link('All policies', up)}\n"])
-
-    @property
-    def _path(self) -> str:
-        return self.paths[self.shown.entry.reference]
-
-    def _traits(self) -> str:
-        entry, control = self.shown.entry, self.shown.control
-        traits = {
-            "Policy": cell_code(entry.reference),
-            "Severity": prose(entry.severity),
-            "Category": prose(entry.category),
-            "Objects": prose(", ".join(entry.subjects)),
-            "What it does": prose(", ".join(entry.kinds)),
-            "Forms": prose(", ".join(entry.forms)),
-            "Left out": prose(_left_out(self.shown)),
-            "Kyverno": prose(f"{entry.minimum} or newer") if entry.minimum else "",
-            "Control": link(prose(control.name), control.source) if control else "",
-            "Standards": ", ".join(
-                link(prose(name), source) for name, source in self.mentioned.controls
-            ),
-            "Profiles": prose(", ".join(self.mentioned.profiles)),
-        }
-        rows = [[name, value] for name, value in traits.items() if value]
-        return markdown_rows(["", ""], rows)
-
-    def _about(self) -> Iterator[str]:
-        if self.shown.entry.description:
-            yield f"## Why\n\n{prose(self.shown.entry.description)}\n"
-        if self.shown.remediation:
-            yield f"## What to change\n\n{prose(self.shown.remediation)}\n"
-        if self.shown.counterpart:
-            named = ", ".join(map(self._other, self.shown.counterpart))
-            yield f"## Policies that help\n\n{named}\n"
-
-    def _other(self, name: str) -> str:
-        """A policy of the same library, by name or reference."""
-        for reference, path in self.paths.items():
+    def helping(name: str) -> str:
+        for reference, path in paths.items():
             if name in (reference, reference.rpartition("/")[2]):
-                here = posixpath.dirname(self._path) or "."
                 return link(code(reference), posixpath.relpath(path, here))
         return code(name)
 
-    def _parameters(self) -> Iterator[str]:
-        if self.shown.parameters:
-            head = ["Name", "Type", "Default", "Meaning"]
-            rows = []
-            for name, schema in self.shown.parameters.items():
-                default = cell_code(json.dumps(schema.get("default"), ensure_ascii=False))
-                about = prose(str(schema.get("description") or ""))
-                rows.append([cell_code(name), _type(schema), default, about])
-            yield f"## Parameters\n\n{markdown_rows(head, rows)}"
-
-    def _examples(self) -> Iterator[str]:
-        acts, leaves = does(self.shown.entry)
-        for verb, item in ((acts, self.shown.examples.acts), (leaves, self.shown.examples.leaves)):
-            if item is not None:
-                yield f"## An object that it {verb}\n\n{block(dump_yaml(item.body), 'yaml')}"
-        around = Path(self.shown.entry.file).parent / CLUSTER_FILE
-        if self.shown.entry.own and around.is_file():
-            bodies = [resource.body for resource in resources(read_file(around))]
-            shown = block(dump_documents(bodies), "yaml")
-            yield f"## What is in the cluster meanwhile\n\n{shown}"
+    around = Path(entry.file).parent / CLUSTER_FILE
+    there = resources(read_file(around)) if entry.own and around.is_file() else []
+    context = {
+        "mark": MARK,
+        "entry": entry,
+        "left_out": _left_out(shown),
+        "control": shown.control,
+        "standards": [link(prose(name), source) for name, source in mentioned.controls],
+        "profiles": mentioned.profiles,
+        "remediation": shown.remediation,
+        "helping": list(map(helping, shown.counterpart)),
+        "parameters": shown.parameters,
+        "examples": zip(does(entry), (shown.examples.acts, shown.examples.leaves), strict=True),
+        "around": [resource.body for resource in there],
+        "needs": needs_of(entry),
+        "up": posixpath.relpath(INDEX, here),
+        "json": partial(json.dumps, ensure_ascii=False),
+        "type": _type,
+        "yaml": dump_documents,
+        **{of.__name__: of for of in (block, cell_code, code, link, prose)},
+        "table": markdown_rows,
+    }
+    return render_text(_TEMPLATE.read_text("utf-8"), context, str(_TEMPLATE))
 
 
 def _left_out(shown: Details) -> str:
@@ -200,33 +162,6 @@ def _index_row(entry: Entry, prefix: str) -> list[str]:
         prose(", ".join(entry.kinds)),
         prose(entry.minimum),
     ]
-
-
-def needs_lines(entry: Entry) -> Iterator[str]:
-    """A section for permissions, ConfigMaps and GlobalContextEntries; none where it needs none.
-
-    Raises the error of a form that cannot be rendered.
-    """
-    needs = needs_of(entry)
-    if needs.permissions:
-        rows = []
-        for row in needs.permissions:
-            controller = f"{row.controller}, for background scans" if row.scan else row.controller
-            group, verbs = cell_code(row.group) or "core", prose(", ".join(row.verbs))
-            rows.append([prose(controller), group, cell_code(row.resource), verbs])
-        lead = "Beyond what Kyverno's chart gives its controllers; the policies chart adds it."
-        yield f"## Permissions\n\n{lead}\n\n{markdown_rows(_NEEDS_HEAD, rows)}"
-    read = [f"ConfigMap {code(str(config_map_read))}" for config_map_read in needs.config_maps]
-    read += [f"GlobalContextEntry {code(name)}" for name in needs.global_entries]
-    if read:
-        yield f"## What must be there\n\n{_bullets(read)}"
-    if needs.unknown:
-        messages = dict.fromkeys(prose(unknown.message) for unknown in needs.unknown)
-        yield f"## What its needs do not show\n\n{_bullets(messages)}"
-
-
-def _bullets(texts: Iterable[str]) -> str:
-    return "".join(f"- {text}\n" for text in texts)
 
 
 @dataclass(frozen=True, slots=True)

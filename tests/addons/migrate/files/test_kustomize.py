@@ -84,11 +84,28 @@ def _written(folder: Path, entry: str, base: str = _BASE) -> tuple[str, list[str
                 }
             ],
         ),
+        (
+            "- target: {kind: ClusterPolicy, name: team}\n"
+            "  patch: '[{op: replace, path: /spec/rules/0/validate/message, value: x}]'",
+            {"group": "policies.kyverno.io", "kind": "ValidatingPolicy", "name": "team"},
+            [
+                [
+                    {
+                        "op": "replace",
+                        "path": "/spec/validations",
+                        "value": [
+                            {
+                                "message": "x",
+                                "expression": "variables.metadata.?labels.?team.orValue('') != ''",
+                            }
+                        ],
+                    }
+                ]
+            ],
+        ),
     ],
 )
-def test_a_patch_of_settings_follows(
-    tmp_path: Path, entry: str, target: object, patches: list[object]
-) -> None:
+def test_a_patch_follows(tmp_path: Path, entry: str, target: object, patches: list[object]) -> None:
     text, reasons = _written(tmp_path, f"# ours\npatches:\n{entry}")
     (new,) = yaml.safe_load(text)["patches"]
     assert reasons == []
@@ -113,11 +130,6 @@ def test_a_patch_of_settings_follows(
         (
             f"components: [a]\npatches: [{{target: {{kind: .*Policy}}, patch: '[{_ENFORCE}]'}}]",
             "its kustomization has components",
-        ),
-        (
-            "patches: [{target: {kind: ClusterPolicy, name: team}, patch: "
-            "'[{op: replace, path: /spec/rules/0/validate/message, value: x}]'}]",
-            "it changes validations of ValidatingPolicy/team",
         ),
         (
             "patches: [{target: {kind: ClusterPolicy, name: team}, patch: "

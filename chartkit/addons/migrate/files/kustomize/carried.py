@@ -251,14 +251,7 @@ _SHARED: Final = "its file is another patch, too, which does not become the same
 _SETTINGS: Final = frozenset(
     {"validationActions", "failurePolicy", "webhookConfiguration", "evaluation", "schedule"}
 )
-_KNOWN: Final = _SETTINGS | {
-    "autogen",
-    "deletionPropagationPolicy",
-    "matchConditions",
-    "matchConstraints",
-    "validationConfigurations",
-}
-"""The fields of a spec that a patch may change; what is not in `_SETTINGS` is proved."""
+"""The fields of a spec that a patch may change without a proof."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -332,16 +325,12 @@ def _identity(body: Body) -> tuple[object, ...]:
 
 
 def _touched(old: Body, new: Body) -> set[str]:
-    """Return the fields of a spec that change; raise StaysError for what a patch must not."""
+    """Return the fields of a spec that change; raise StaysError for what kustomize would merge
+    otherwise."""
     merge = difference(old, new)
-    spec = set(merge.get("spec", ()))
     if merge and not str(old["apiVersion"]).startswith(f"{CEL_GROUP}/"):
         raise StaysError("kustomize merges lists of Kubernetes' own policies")
-    metadata = set(merge.get("metadata", ())) - {"labels", "annotations"}
-    other = sorted((spec - _KNOWN) | metadata | (merge.keys() - {"metadata", "spec"}))
-    if other:
-        raise StaysError(f"it changes {other[0]} of {old['kind']}/{old['metadata']['name']}")
-    return spec
+    return set(merge.get("spec", ()))
 
 
 def _carried(builds: Builds) -> Carried:

@@ -212,7 +212,13 @@ def _differences(
         by_name = {file.relative_to(folder).as_posix(): made for file, made in forms.items()}
         proved = {file.relative_to(folder).as_posix() for file in known.proved & forms.keys()}
         proof = ChartProof(folder, new, by_name, target, agree, proved, known.differing)
-        return proof.differences(cases(folder, _values(folder), given, target))
+        decisive = {
+            path: form.decisive[path]
+            for made in forms.values()
+            for form in made
+            for path in form.decisive
+        }
+        return proof.differences(cases(folder, _values(folder), given, target, decisive))
 
 
 def _values(folder: Path) -> Body:

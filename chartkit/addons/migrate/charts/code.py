@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from chartkit.addons.migrate.charts.lists import LISTS, MORE
-from chartkit.addons.migrate.charts.marks import MARK, Mark, within
+from chartkit.addons.migrate.charts.marks import MARK, NO_DIGITS, Mark, within
 from chartkit.addons.migrate.charts.template import (
     NotPlacedError,
     actions,
@@ -22,11 +22,12 @@ from chartkit.helm.syntax import Term
 from chartkit.model import Json
 
 _LITERAL: Final = re.compile(r"""('(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*")""")
-_AMONG: Final = re.compile(
+_OPERAND: Final = (
     r"(\b\w(?:[\w.?]|\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)"
     r"|\[(?:[^\[\]\s{]|\{\{[^{}]*\}\}|\{(?!\{))*\])*)"
-    r" in chartkitlist(\d{3})"
 )
+_AMONG: Final = re.compile(rf"{_OPERAND} in chartkitlist(\d{{3}})")
+_EQUAL: Final = re.compile(rf"{_OPERAND} ([!=])= '([^'\\\n]*)'")
 _OBJECTS: Final = re.compile(
     r"(\bObject[\w.]*)(\{(?:[^{}]|\{[^{}]*\})*\b(tolerations): )chartkitlist(\d{3})"
 )
@@ -70,8 +71,6 @@ class TemplateCode:
         if within(mark) is not None:
             reason = "a range within another is not supported"
             raise NotPlacedError(reason, self.line(mark.list_key))
-        if mark.list_key in self.variants.wild:
-            self.variants.refuse(mark, ANY, WILDCARDS)
         if mark.list_key and mark.list_key not in self.looping:
             raise NotPlacedError("the items of a list are not repeated", self.line(mark.list_key))
         return self.term(mark.term, as_argument)
@@ -138,8 +137,9 @@ class TemplateCode:
 
     def expression(self, text: str) -> str:
         """Return an expression with Helm code for marks: in literals as JSON, which CEL reads."""
-        parts = _LITERAL.split(text)
+        parts = _LITERAL.split(_EQUAL.sub(self._fitting_text, text))
         for at, part in enumerate(parts):
+            self.require_plain(part)
             if not MARK.search(part):
                 parts[at] = escaped(part)
             elif at % 2:
@@ -153,11 +153,26 @@ class TemplateCode:
                 parts[at] = f"{{{{ {self.text(part[1:-1])} | quote }}}}"
             else:
                 for match in MARK.finditer(part):
-                    self._require_number(match)
+                    self.variants.refuse(self.mark(match), *NO_DIGITS)
                 parts[at] = MARK.sub(self.printed, escaped(part))
         whole = _AMONG.sub(self._fitting, "".join(parts))
         whole = _OBJECTS.sub(self._objects, whole)
         return LISTS.sub(self._list, whole)
+
+    def require_plain(self, text: str) -> None:
+        """Refuse values with wildcards for the marks of a text where their characters count."""
+        for match in MARK.finditer(text):
+            if int(match[1]) in self.variants.patterns:
+                self.variants.refuse(self.mark(match), ANY, WILDCARDS)
+
+    def _fitting_text(self, match: re.Match[str]) -> str:
+        """Report whether a text is another, as one of a list, where the other has wildcards."""
+        if self.variants.patterns.isdisjoint(int(mark[1]) for mark in MARK.finditer(match[3])):
+            return match[0]
+        code = f"list {argument(self.text(match[3]))}"
+        self.variants.wild.add(code)
+        fits = f"{match[1]} in {self.variants.lists.mark((code,))}"
+        return f"!({fits})" if match[2] == "!" else fits
 
     def _require_number(self, match: re.Match[str]) -> None:
         """Refuse values that are no numbers where a pattern reads them as such."""

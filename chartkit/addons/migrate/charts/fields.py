@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from chartkit.helm.syntax import Call, Literal, Term
+from chartkit.model import Json
 
 _ENFORCE: Final = ("Enforce", "Audit")
 SETTINGS: Final[Mapping[str, tuple[str, str]]] = {
@@ -48,3 +49,15 @@ def condition(term: Term, setting: tuple[str, str]) -> Term:
     if setting == _ENFORCE:
         return Call("eq", (Call("lower", (term,)), Literal("enforce", True)))
     return Call("eq", (term, Literal(setting[0], True)))
+
+
+def has_null(value: Json, is_pattern: bool = False) -> bool:
+    """Report whether a pattern in the rules of a policy has null in place of a value."""
+    if isinstance(value, dict):
+        return any(
+            has_null(item, is_pattern or key in ("pattern", "anyPattern"))
+            for key, item in value.items()
+        )
+    if isinstance(value, list):
+        return any(has_null(item, is_pattern) for item in value)
+    return is_pattern and value is None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from chartkit.addons.migrate.assembly import API_VERSION
@@ -18,13 +18,16 @@ from chartkit.addons.migrate.charts.template import (
     NotPlacedError,
     Region,
     parse,
+    parsed,
     regions,
+    show,
+    value_path,
 )
 from chartkit.addons.migrate.charts.variants import VALIDATING, Variants
 from chartkit.addons.migrate.charts.writing import Writer
 from chartkit.engine.cluster_policy import autogen
 from chartkit.engine.policies import EXCEPTION
-from chartkit.helm.syntax import Literal
+from chartkit.helm.syntax import Literal, terms
 from chartkit.model import Body
 
 SWITCH: Final = "policyType"
@@ -51,7 +54,8 @@ class NewForm:
 
     region: the old form; text: the new one, by condition; helpers: whether it uses the chart's
     helpers; refused: what values may not ask for, a sentence each; is_each: whether each rule has a
-    policy of its own; served: the condition on the API of kyverno.io around it.
+    policy of its own; decisive: the paths of the values that decide its conditions, with whether
+    these are lists; served: the condition on the API of kyverno.io around it.
     """
 
     region: Region
@@ -59,6 +63,7 @@ class NewForm:
     uses_helpers: bool
     refused: Sequence[str] = ()
     is_each: bool = False
+    decisive: Mapping[tuple[str, ...], bool] = field(default_factory=dict)
     served: Served | None = None
 
 
@@ -164,6 +169,13 @@ def _new_form(text: str, region: Region, named: NamedTemplates) -> NewForm:
         any(helper in text for text in texts.values()),
         list(variants.guards.values()),
         any(map(variants.list_of, documents)),
+        {
+            tuple(path): variants.is_list(code)
+            for code in template.decisions
+            for term in terms(parsed(code))
+            if not isinstance(region.variables.get(show(term), term), Literal)
+            if (path := value_path(term, region.variables))
+        },
     )
 
 

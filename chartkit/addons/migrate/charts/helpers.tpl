@@ -89,8 +89,10 @@ and wild, where another text is for wildcards. */}}
 {{- $tests = append $tests (printf "%s.%s(%s)" $text (hasPrefix "*" . | ternary "endsWith" "startsWith") (toJson $middle)) -}}
 {{- end -}}
 {{- end -}}
-{{- with $plain -}}
-{{- $tests = prepend $tests (printf "%s in %s" $.text (toJson .)) -}}
+{{- if eq (len $plain) 1 -}}
+{{- $tests = prepend $tests (printf "%s == %s" .text (first $plain | toJson)) -}}
+{{- else if $plain -}}
+{{- $tests = prepend $tests (printf "%s in %s" .text (toJson $plain)) -}}
 {{- end -}}
 ({{ join " || " $tests | default "false" }})
 {{- end -}}
@@ -121,7 +123,7 @@ exclusion of nothing not to CronJobs, which a ClusterPolicy then excludes.
 {{- define "CHART.podControllers" -}}
 {{- $controllers := list -}}
 {{- range splitList "," (.controllers | default "DaemonSet,Deployment,Job,StatefulSet,ReplicaSet,CronJob") -}}
-{{- if not (has (trim .) (list "" "none" "ReplicationController")) -}}
+{{- if has (trim .) (list "DaemonSet" "Deployment" "Job" "StatefulSet" "ReplicaSet" "CronJob") -}}
 {{- $controllers = append $controllers (printf "%ss" (trim . | lower)) -}}
 {{- end -}}
 {{- end -}}

@@ -35,6 +35,7 @@ DURATION_FORM: Final = "7{:03}{}7h"
 DURATION: Final = re.compile(r"\b7(\d{3})(\d)7h\b")
 """The mark of a value that a condition compares with a duration."""
 NO_NUMBER: Final = "^[^-+.0-9]|[^-+.0-9a-zA-Z]", "characters that no number has"
+NO_DIGITS: Final = "[^-+.0-9e]", "characters that no number without a unit has"
 NO_DURATION: Final = "^[^-+.0-9]|[^.0-9hmnsu]", "characters that no duration has"
 YAML: Final = "chartkityaml"
 """Behind the mark of a value that stands in YAML as it is."""

@@ -6,8 +6,9 @@ import json
 import random
 import re
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import reduce
 from pathlib import Path
 from typing import Final
 
@@ -35,6 +36,8 @@ _RANDOM: Final = 12
 _COMPARED: Final = re.compile(r'\b(?:eq|ne) \(?(?:lower )?\$?\.Values\.([\w.]+)\)? "([^"]+)"')
 _CHANGES: Final = 6
 _SEED: Final = 34
+_LIKELY: Final = 0.5
+_EXCLUSION: Final = {"any": [{"resources": {"namespaces": ["alpha"]}}]}
 _FAIL: Final = re.compile(
     r"\{\{- fail (?=\"(?:[^\"\\]|\\.)*\(policyType\)\" \}\}|\(?(?:printf )?\"exclude )"
 )
@@ -72,43 +75,74 @@ def render(chart: Path, values: Body, target: Target) -> Rendered:
 
 
 def cases(
-    chart: Path, defaults: Body, given: Sequence[ValuesCase], target: Target
+    chart: Path,
+    defaults: Body,
+    given: Sequence[ValuesCase],
+    target: Target,
+    decisive: Mapping[tuple[str, ...], bool] | None = None,
 ) -> Iterator[ValuesCase]:
     """Yield the values of the proof: the chart's own, those of files, everything switched on, and
-    changes at random, the same ones each time."""
+    changes at random, the same ones each time. decisive: the paths of values that conditions ask
+    for, with whether these are lists, which are changed more often, also where the chart has
+    none."""
     yield ValuesCase(_DEFAULTS, {})
     yield from given
     whole = merge(defaults, given[-1].values if given else {})
-    enabled = _renderable(chart, whole, target)
+    switches = [{key: inner} for key, inner in _enabled(whole).items()]
+    enabled = _accepted(chart, whole, {}, switches, target)
     yield ValuesCase(_EVERYTHING, enabled, False)
-    filled = enabled
-    for part in _filled(whole):
-        if _renders(chart, merge(whole, merge(filled, part)), target):
-            filled = merge(filled, part)
+    filled = _accepted(chart, whole, enabled, list(_filled(whole)), target)
     yield ValuesCase(f"{_EVERYTHING}, and no list empty", filled, False)
     files = sorted((chart / "templates").rglob("*.yaml"))
     compared = (match for file in files for match in _COMPARED.findall(file.read_text("utf-8")))
     for path, text in list(dict.fromkeys(compared))[:_RANDOM]:
         yield ValuesCase(f"{path}: {text}", merge(enabled, _nested(path.split("."), text)), False)
+    paths = decisive or {}
+    missing = [
+        _nested(path, _sample(path, paths[path]))
+        for path in sorted(paths)
+        if _at(whole, path) is None
+    ]
+    asked = _accepted(chart, whole, enabled, missing, target)
+    missing = [part for part in missing if merge(asked, part) == asked]
     chance = random.Random(_SEED)
     for number in range(_RANDOM):
         values = json.loads(json.dumps(merge(whole, enabled) if number % 2 else whole))
-        changes = [_change(values, chance) for _ in range(_CHANGES)]
+        added = [part for part in missing if chance.random() < _LIKELY]
+        values = reduce(merge, added, values)
+        changes = [_change(values, chance, paths) for _ in range(_CHANGES)]
+        changes += [".".join(next(_paths(part))) for part in added]
         yield ValuesCase(f"changed values ({', '.join(filter(None, changes))})", values, False)
 
 
-def _renderable(chart: Path, whole: Body, target: Target) -> Body:
-    """Return values that switch on what can be: all of it, or what the chart renders without the
-    rest."""
-    made: Body = {}
-    for part in (_enabled(whole), *({key: inner} for key, inner in _enabled(whole).items())):
-        wanted = merge(made, part)
-        if not _renders(chart, merge(whole, wanted), target):
-            continue
-        if len(part) == len(_enabled(whole)):
-            return wanted
-        made = wanted
+def _accepted(chart: Path, whole: Body, made: Body, parts: Sequence[Body], target: Target) -> Body:
+    """Return values with the parts that the chart renders with them."""
+    wanted = reduce(merge, parts, made)
+    if not parts or _renders(chart, merge(whole, wanted), target):
+        return wanted
+    half = len(parts) // 2
+    if half:
+        for some in (parts[:half], parts[half:]):
+            made = _accepted(chart, whole, made, some, target)
     return made
+
+
+def _sample(path: Sequence[str], is_list: bool) -> Json:
+    """Return a value for a path at which the chart has none."""
+    if path[-1] == "exclude":
+        return _EXCLUSION
+    return list(_WORDS[:2]) if is_list else _WORDS[0]
+
+
+def _at(values: Json, path: Sequence[str]) -> Json:
+    for key in path:
+        values = values.get(key) if isinstance(values, dict) else None
+    return values
+
+
+def _paths(values: Body) -> Iterator[tuple[str, ...]]:
+    for key, inner in values.items():
+        yield from ((key, *path) for path in _paths(inner)) if isinstance(inner, dict) else [(key,)]
 
 
 def _renders(chart: Path, values: Body, target: Target) -> bool:
@@ -142,9 +176,11 @@ def _enabled(value: Body) -> Body:
     return {key: inner for key, inner in made.items() if inner != {}}
 
 
-def _change(values: Body, chance: random.Random) -> str:
-    """Change a value in place, and return its path."""
-    path, holder, key = chance.choice(list(_leaves(values, ())) or [("", {}, "")])
+def _change(values: Body, chance: random.Random, decisive: Collection[tuple[str, ...]]) -> str:
+    """Change a value in place, and return its path; decisive: the paths of every other change."""
+    leaves = list(_leaves(values, ())) or [("", dict[str, Json](), "")]
+    likely = [leaf for leaf in leaves if tuple(leaf[0].split(".")) in decisive]
+    path, holder, key = chance.choice(likely if likely and chance.random() < _LIKELY else leaves)
     value = holder.get(key)
     if isinstance(value, bool):
         holder[key] = not value

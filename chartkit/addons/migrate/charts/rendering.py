@@ -66,6 +66,9 @@ _SECTION: Final = re.compile(
     r"^[ \t]*(?:- )?(match|exclude|preconditions|context|validate|mutate|generate|verifyImages):",
     re.MULTILINE,
 )
+_ORDERED: Final = re.compile(r"\n[ \t]*operator:[ \t]*[\"']?(?:Greater|Less)Than")
+_SIZE: Final = re.compile(r"[-+]?\d+(?:\.\d+)?(?:[numkMGTPE]|[KMGTPE]i)?")
+_VERB: Final = re.compile("%[dsv]")
 _TIME: Final = re.compile(r"(?:\d+(?:\.\d+)?(?:h|m|s|ms))+")
 
 
@@ -211,7 +214,7 @@ class _Run(Decisions):
             case Call("squote", (value,)):
                 return f"'{self._output(value, scope)}'"
             case Call("printf", (Literal(pattern, True), *arguments)) if not self._setting():
-                parts = pattern.split("%s")
+                parts = _VERB.split(pattern)
                 if len(parts) == len(arguments) + 1 and "%" not in "".join(parts):
                     texts = [self._output(part, scope) for part in arguments]
                     return "".join(map("".join, zip(parts, [*texts, ""], strict=True)))
@@ -362,7 +365,13 @@ class _Run(Decisions):
         if mark.list_key and mark.term == Path(self._policy.lists[mark.list_key][-1], ()):
             items = self._sample(parsed(mark.list_key))
             sample = next(iter(items), None) if isinstance(items, list) else None
-        if _BEHIND_SIGN.search(before) or type(sample) in (int, float):
+        compared = "".join(self._parts).rpartition("key:")[2] if self._key() == "value" else ""
+        is_size = (
+            isinstance(sample, str)
+            and bool(_ORDERED.search(compared))
+            and bool(_SIZE.fullmatch(sample))
+        )
+        if is_size or _BEHIND_SIGN.search(before) or type(sample) in (int, float):
             self._policy.ordered[number] = NO_NUMBER
             return NUMBER_FORM.format(number, index) + self._policy.suffixes.get(number, "")
         if str(sample).startswith(PEM[0]):
@@ -375,7 +384,6 @@ class _Run(Decisions):
                 MARK_FORM.format(number, index)
                 + REFERENCE[: None if has_path else REFERENCE.index("/")]
             )
-        compared = "".join(self._parts).rpartition("key:")[2] if self._key() == "value" else ""
         if "time_" in compared and isinstance(sample, str) and _TIME.fullmatch(sample):
             self._policy.ordered[number] = NO_DURATION
             return DURATION_FORM.format(number, index)

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from chartkit.addons.migrate.charts.chosen import candidates, with_chosen
+from chartkit.addons.migrate.charts.fields import has_null
 from chartkit.addons.migrate.charts.lists import MORE, Lists
 from chartkit.addons.migrate.charts.marks import (
     DURATION,
@@ -53,6 +54,7 @@ ANY: Final = "[*?]"
 _PLAIN: Final = re.compile(
     r"(^ *(?:- )*(?:[\w./*&-]+: )?)ck-mark(\d{3})x\dxxx(?:[*&]z)?$", re.MULTILINE
 )
+_SPACE: Final = re.compile(r"(?:\\n| )+")
 _HOST: Final = "[a-z0-9-]+([.][a-z0-9-]+)+(:[0-9]+)?"
 _WHOLE: Final = f"^(?:{_HOST}/[a-z0-9._/-]*[*] ?)*$", "other references than REGISTRY/PATH*"
 _REGISTRY: Final = f"^(?:{_HOST})$", "another text than the name of a registry"
@@ -74,12 +76,12 @@ class Variants:
     """The new policies of a template, for each variant.
 
     both: the condition for reporting next to the old form; lists: those in CEL, of which wild may
-    have wildcards; under: each decision with those under which it comes up; guards: the conditions
-    under which a policy has no new form, with the reason; guarded: the decisions among them;
-    looped: those of the items of a list, with the list; companions: decisions that others depend
-    on, by these; refused: those without a new form together; controllers: the value that chooses
-    controllers; takes_null: whether a pattern has null whatever the values are, and not for what
-    these leave out.
+    have wildcards, and patterns the numbers of marks whose values may; under: each decision with
+    those under which it comes up; guards: the conditions under which a policy has no new form, with
+    the reason; guarded: the decisions among them; looped: those of the items of a list, with the
+    list; companions: decisions that others depend on, by these; refused: those without a new form
+    together; controllers: the value that chooses controllers; takes_null: whether a pattern has
+    null whatever the values are, and not for what these leave out.
     """
 
     template: PolicyTemplate
@@ -88,6 +90,7 @@ class Variants:
     base: dict[str, int] = field(default_factory=dict)
     lists: Lists = field(init=False)
     wild: set[str] = field(default_factory=set)
+    patterns: set[int] = field(default_factory=set)
     under: dict[str, dict[str, int]] = field(default_factory=dict)
     guards: dict[str, str] = field(default_factory=dict)
     guarded: set[str] = field(default_factory=set)
@@ -134,8 +137,10 @@ class Variants:
             for suffix, characters, what in _OPERATORS:
                 if not self._is_read(number, suffix):
                     continue
-                if what == WILDCARDS and (inner is not None or self._is_item(mark)):
-                    self.wild.add(mark.list_key if inner is None else show(inner))
+                if what == WILDCARDS:
+                    self.patterns.add(number)
+                    if inner is not None or self._is_item(mark):
+                        self.wild.add(mark.list_key if inner is None else show(inner))
                 else:
                     self.refuse(mark, characters, what)
 
@@ -189,8 +194,9 @@ class Variants:
             items = argument(mark.list_key)
             if characters.startswith("^[^"):  # of each item: between them are spaces
                 characters = f"(^| ){characters[1:]}".replace("9]", "9 ]").replace("Z]", "Z ]")
-            is_map = len(self.template.lists[mark.list_key]) > 1
-            code = f'join " " {f"(values {items})" if is_map else items}'
+            names = self.template.lists[mark.list_key]
+            part = "keys" if mark.term == Path(names[0], ()) else "values"
+            code = f'join " " {f"({part} {items})" if len(names) > 1 else items}'
         condition = f"regexMatch {json.dumps(characters)} ({code})"
         if characters.startswith("^(?:"):
             condition = f"not ({condition})"
@@ -233,9 +239,9 @@ class Variants:
                 continue
             finally:
                 self.template.suffixes.clear()
-            # In a name it is a hyphen.
+            # In a name it is a hyphen; with it, lines may break elsewhere.
             text = json.dumps(marked).replace(suffix, "").replace("xxx-z", "xxx")
-            return text != json.dumps(plain)
+            return _SPACE.sub("", text) != _SPACE.sub("", json.dumps(plain))
         return False
 
     def _find_base(self) -> None:
@@ -364,7 +370,7 @@ class Variants:
 
     def _converted_text(self, text: str) -> tuple[str, Sequence[Body]]:
         legacy = self._legacy(text)
-        if not self.takes_null and _has_null(mapping_at(legacy, "spec").get("rules")):
+        if not self.takes_null and has_null(mapping_at(legacy, "spec").get("rules")):
             raise NotPlacedError(NULL, self.line)
         whole = Resource(legacy, Location("", self.line))
         try:
@@ -484,15 +490,3 @@ def by_rule(policy: Resource) -> Iterator[Resource]:
         metadata = {**body["metadata"], "name": f"{policy.name}-{name}"}
         spec = {**body["spec"], "rules": [rule]}
         yield Resource({**body, "metadata": metadata, "spec": spec}, policy.location)
-
-
-def _has_null(value: Json, is_pattern: bool = False) -> bool:
-    """Report whether a pattern in the rules of a policy has null in place of a value."""
-    if isinstance(value, dict):
-        return any(
-            _has_null(item, is_pattern or key in ("pattern", "anyPattern"))
-            for key, item in value.items()
-        )
-    if isinstance(value, list):
-        return any(_has_null(item, is_pattern) for item in value)
-    return is_pattern and value is None

@@ -33,7 +33,7 @@ from chartkit.model import Json
 _MISSING: Final[Any] = object()
 _EXCLUSION: Final = re.compile(r"(?P<namespace>.+) != '(?P<mark>chartkitexclude\d{3})'")
 _QUOTED: Final = re.compile(rf"(?<=: )'({MARK.pattern})'$", re.MULTILINE)
-_WHOLE: Final = re.compile(rf"^( *)(?:- )?\{{\{{ (.*) \}}\}}: {YAML}$")
+_WHOLE: Final = re.compile(rf"^( *)(- )?\{{\{{ (.*) \}}\}}: {YAML}$")
 _Get = Callable[[dict[str, int]], Json]
 
 
@@ -382,6 +382,8 @@ class Writer:
         if key == "value" and "\n" in value:
             text = "\n".join(map(self._printed, value.split("\n")))
             return self._block(f"{pad}{head}", text, indent)
+        if key != "message":
+            self.code.require_plain(value)
         return [f"{pad}{head} {{{{ {self.code.text(value)} | quote }}}}"]
 
     def _block(self, head: str, text: str, indent: int) -> list[str]:
@@ -418,8 +420,10 @@ class Writer:
 
 
 def _whole(match: re.Match[str]) -> str:
-    """Return a line for a value that stands in YAML as it is."""
-    return f"{match[1]}{{{{- toYaml {argument(match[2])} | nindent {len(match[1])} }}}}"
+    """Return a line for a value that stands in YAML as it is; an empty list needs to be further
+    inside than its key."""
+    pad = f"{match[1]}{'  ' * bool(match[2])}"
+    return f"{pad}{{{{- toYaml {argument(match[3])} | nindent {len(pad)} }}}}"
 
 
 def _type(value: Any) -> Json:

@@ -365,10 +365,14 @@ def test_a_loop_over_a_map_has_its_keys(tmp_path: Path) -> None:
     assert not migrated(chart).left
     (new,) = new_policies(chart, labels={"a'b": 'c"d', "e": "f", "team": None, "tier": None})
     first, second = (each["expression"] for each in new["spec"]["validations"])
-    assert first.endswith('labels[?"a\'b"].orValue(\'\') == "c\\"d"')
-    assert second.endswith('labels[?"e"].orValue(\'\') == "f"')
+    assert first.endswith('labels[?"a\'b"].orValue(\'\') == "c\\"d")')
+    assert second.endswith('labels[?"e"].orValue(\'\') == "f")')
+    (new,) = new_policies(chart, labels={"team": "?*", "tier": "a*"})
+    first, second = (each["expression"] for each in new["spec"]["validations"])
+    assert first.endswith("labels[?\"team\"].orValue('') != '')")
+    assert second.endswith('labels[?"tier"].orValue(\'\').startsWith("a"))')
     with pytest.raises(RenderError, match="labels has wildcards"):
-        new_policies(chart, labels={"team": "?*"})
+        new_policies(chart, labels={"t*": "a", "team": "b", "tier": "c"})
 
 
 def test_comments_stand_behind_the_kind_and_spaces_before_colons(tmp_path: Path) -> None:
@@ -752,3 +756,44 @@ def test_decisions_that_together_make_other_policies_stop_helm(tmp_path: Path) -
     assert len(new_policies(chart, ipc=True)[0]["spec"]["validations"]) == 2
     with pytest.raises(RenderError, match="omit is set and ipc is set: together they divide"):
         new_policies(chart, omit=["a"], ipc=True)
+
+
+def test_a_value_may_be_a_pattern_with_wildcards(tmp_path: Path) -> None:
+    pattern = "      pattern:\n        metadata:\n          labels:\n"
+    pattern += "            {{ .Values.key }}: c-{{ .Values.cost }}\n"
+    values = f"{VALUES}cost: '????'\nkey: cost-center\n"
+    chart = write_chart(tmp_path / "c", {"p.yaml": policy(rule(pattern))}, values)
+    assert migrated(chart).left == []
+    (new,) = new_policies(chart, cost="1*")
+    assert '.startsWith("c-1")' in new["spec"]["validations"][0]["expression"]
+    with pytest.raises(RenderError, match="key has wildcards"):
+        new_policies(chart, key="t*")
+
+
+def test_sizes_of_values_are_put_in_order(tmp_path: Path) -> None:
+    deny = (
+        "      deny:\n        conditions:\n          all:\n          - key: '{{ `{{ "
+        "request.object.spec.resources.requests.storage }}` }}'\n"
+        "            operator: GreaterThan\n            value: {{ .Values.most | quote }}\n"
+    )
+    template = policy(rule(deny).replace("[Pod]", "[PersistentVolumeClaim]"))
+    chart = write_chart(tmp_path / "c", {"p.yaml": template}, f"{VALUES}most: 100Gi\n")
+    assert migrated(chart).left == []
+    (new,) = new_policies(chart, most="5Ti")
+    assert 'quantity("5Ti")' in new["spec"]["validations"][0]["expression"]
+
+
+def test_a_value_that_ends_a_long_line_is_not_refused(tmp_path: Path) -> None:
+    rules = (
+        "  - name: r\n    match: {any: [{resources: {kinds: [Pod]}}]}\n    mutate:\n"
+        "      patchStrategicMerge:\n        spec:\n          dnsConfig:\n            options:\n"
+        "            - name: ndots\n              value: {{ .Values.ndots | quote }}\n"
+    )
+    chart = write_chart(tmp_path / "c", {"p.yaml": policy(rules)}, f"{VALUES}ndots: '2'\n")
+    assert migrated(chart).left == []
+    assert (
+        'value: "3*"'
+        in new_policies(chart, ndots="3*")[0]["spec"]["mutations"][0]["applyConfiguration"][
+            "expression"
+        ]
+    )

@@ -71,6 +71,8 @@ _MOST_HIDDEN: Final = 500
 """The files of a hidden folder that are looked at."""
 _LARGEST: Final = 1 << 20
 """The bytes of a hidden file or a template that is looked at."""
+_KUTTL_ASSERTION: Final = re.compile(r"\d+-(assert|errors)(-[^.]*)?\.ya?ml")
+"""A file of a step of a kuttl test that states what a cluster has to hold, or must not hold."""
 HELMFILES: Final = frozenset({"helmfile.yaml", "helmfile.yml", "helmfile.yaml.gotmpl"})
 _API_VERSION: Final = re.compile(rb'^apiVersion:|"apiVersion"', re.MULTILINE)
 """A field of an object: workflows and tasks of hidden folders have objects in scripts."""
@@ -86,7 +88,8 @@ def walk(folder: Path, note: Note, excludes: Exclusion = EVERYTHING) -> Iterator
     """Yield the YAML and JSON files below a folder, sorted, with chart folders in place of their
     contents.
 
-    Hidden files and folders, Helmfile's files and what is excluded are skipped. note: called with a
+    Hidden files and folders, Helmfile's files, assertions of kuttl tests and what is excluded are
+    skipped. note: called with a
     row for a folder that cannot be read, and for a pipe, a socket, a device or a broken link among
     the files.
     """
@@ -107,8 +110,12 @@ def walk(folder: Path, note: Note, excludes: Exclusion = EVERYTHING) -> Iterator
                 yield path
             elif not entry.is_symlink():
                 yield from walk(path, note, excludes)
-        elif is_manifest(path) and entry.name not in HELMFILES and _is_readable(path, note):
+        elif is_manifest(path) and not _is_skipped(entry.name) and _is_readable(path, note):
             yield path
+
+
+def _is_skipped(name: str) -> bool:
+    return name in HELMFILES or _KUTTL_ASSERTION.fullmatch(name) is not None
 
 
 def _is_readable(path: Path, note: Note) -> bool:
@@ -246,6 +253,7 @@ def unread_files(folder: Path, excludes: Exclusion) -> Iterator[Diagnostic]:
     have templates of their own."""
     by_program: dict[tuple[str, str], list[str]] = {}
     hidden: list[str] = []
+    asserted: list[str] = []
     for here, folders, names in os.walk(folder):
         if "Chart.yaml" in names:
             folders.clear()
@@ -267,6 +275,8 @@ def unread_files(folder: Path, excludes: Exclusion) -> Iterator[Diagnostic]:
             if is_part or name in HELMFILES:
                 hint = "helmfile template | chartkit scan -"
                 yield scan_note("the releases of Helmfile are not rendered", Location(path), hint)
+            elif _KUTTL_ASSERTION.fullmatch(name):
+                asserted.append(path)
             elif name[0] != "." and _makes_manifests(path):
                 by_program.setdefault(_PROGRAMS[os.path.splitext(name)[1]], []).append(path)
     for (language, command), paths in by_program.items():
@@ -274,6 +284,10 @@ def unread_files(folder: Path, excludes: Exclusion) -> Iterator[Diagnostic]:
         more = _and_more(len(paths) - 1, " and ".join(suffixes))
         message = f"is {language} and is not read{more}"
         yield scan_note(message, Location(paths[0]), f"{command} | chartkit scan -")
+    if asserted:
+        more = _and_more(len(asserted) - 1, "them")
+        message = f"is an assertion of a kuttl test, not an object to deploy, and is not read{more}"
+        yield scan_note(message, Location(asserted[0]), "name it as PATH")
     folders = list(filter(_holds_manifest, hidden))
     if folders:
         more = _and_more(len(folders) - 1, "them")

@@ -200,6 +200,19 @@ def test_what_other_programs_make_manifests_of_is_named(tmp_path: Path) -> None:
     assert text.count("helmfile.yaml") == 1
 
 
+def test_assertions_of_kuttl_tests_are_no_objects_to_deploy(tmp_path: Path) -> None:
+    step = tmp_path / "tests" / "scale"
+    step.mkdir(parents=True)
+    for name in ("00-assert.yaml", "00-install.yaml", "01-assert-web.yaml", "01-errors.yml"):
+        (step / name).write_text(POD, "utf-8")
+    names, notes = _notes(tmp_path)
+    assert names == ["web"]
+    assert notes == [
+        f"{step}/00-assert.yaml: note scan-input: is an assertion of a kuttl test, not an object to "
+        "deploy, and is not read, nor are 2 more of them (name it as PATH)"
+    ]
+
+
 def test_lists_as_api_servers_give_them(tmp_path: Path) -> None:
     metadata = {"continue": "eyJ2", "remainingItemCount": 7}
     items = [{"metadata": {"name": "one"}, "spec": {}}]

@@ -1,6 +1,7 @@
 """`chartkit exceptions list` and `check`, and exceptions from findings."""
 
 import json
+import re
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -50,6 +51,8 @@ def test_one_that_is_needed_and_narrow_is_right(folder: Path) -> None:
     [
         (EXCEPTION.replace("RULES", '"*"').replace("agent*", "other*"), ["unused"], 0),
         (EXCEPTION.replace("RULES", '"*", nothing'), ["unknown-rule", "too-wide"], 1),
+        (EXCEPTION.replace("RULES", ""), ["unused"], 0),
+        (re.sub("exceptions:\n.*", "exceptions: []", EXCEPTION), ["unused"], 0),
         (
             EXCEPTION.replace("RULES", '"*"').replace("latest-tag", "latest-tags"),
             ["unknown-policy"],

@@ -74,17 +74,21 @@ def check(
     names = {name for policy in policies for name in (policy.policy.key, policy.policy.name)}
     for exception in exceptions:
         yield from lifetime(exception, rules, now, soon_days)
-        yield from _unknown(exception, policies)
-        idle = list(_without_effect(exception, policies))
+        idle = [*_unknown(exception, policies), *_without_effect(exception, policies)]
         yield from idle
+        is_idle = any(row.rule_id not in (UNKNOWN, UNKNOWN_RULE) for row in idle)
         is_known = not names.isdisjoint(exception.policies)
-        if not idle and needs is not None and exception.forms and is_known:
+        if not is_idle and needs is not None and exception.forms and is_known:
             yield from _need(exception, needs)
 
 
 def _unknown(exception: FiledException, policies: Sequence[RunnablePolicy]) -> Iterator[Diagnostic]:
-    """Yield the policies and rules that an exception names and that do not exist."""
+    """Yield the policies and rules that an exception names and that do not exist, or that it
+    names none."""
     resource = exception.resource
+    if not exception.policies:
+        key = "exceptions" if exception.is_legacy else "policyRefs"
+        yield _exempts_nothing(resource, f"/spec/{key}", "no policy", f"spec.{key}")
     by_name = {name: other for other in policies for name in (other.policy.key, other.policy.name)}
     for name in exception.policies:
         if name not in by_name:
@@ -95,6 +99,9 @@ def _unknown(exception: FiledException, policies: Sequence[RunnablePolicy]) -> I
         policy = by_name.get(str(entry.get("policyName")))
         if policy is None or not isinstance(policy.policy, Policy):
             continue
+        if not entry.get("ruleNames"):
+            path = f"/spec/exceptions/{index}/ruleNames"
+            yield _exempts_nothing(resource, path, f"no rule of {policy.policy.key}", "ruleNames")
         names = rule_names(policy)
         for at, rule in enumerate(entry.get("ruleNames") or ()):
             if not any(map(compile_wildcard(str(rule)), names)):
@@ -103,6 +110,12 @@ def _unknown(exception: FiledException, policies: Sequence[RunnablePolicy]) -> I
                 message += "which does not exist"
                 hint = suggestion(str(rule), names) or f"its rules are {', '.join(names)}"
                 yield Diagnostic(UNKNOWN_RULE, Severity.ERROR, message, location, hint)
+
+
+def _exempts_nothing(resource: Resource, path: str, lacks: str, key: str) -> Diagnostic:
+    message = f"exception {resource.name} names {lacks}: it exempts nothing"
+    hint = f"name what it is for under {key}, or take it out"
+    return Diagnostic(UNUSED, Severity.WARNING, message, resource.location.within(path), hint)
 
 
 def _without_effect(

@@ -208,8 +208,8 @@ def test_assertions_of_kuttl_tests_are_no_objects_to_deploy(tmp_path: Path) -> N
     names, notes = _notes(tmp_path)
     assert names == ["web"]
     assert notes == [
-        f"{step}/00-assert.yaml: note scan-input: is an assertion of a kuttl test, not an object to "
-        "deploy, and is not read, nor are 2 more of them (name it as PATH)"
+        f"{step}/00-assert.yaml: note scan-input: is an assertion of a kuttl test, not an object "
+        "to deploy, and is not read, nor are 2 more of them (name it as PATH)"
     ]
 
 

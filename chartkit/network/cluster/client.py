@@ -83,6 +83,9 @@ def _segment(name: str) -> str:
 
 CRDS: Final = Collection("apiextensions.k8s.io", "v1", "customresourcedefinitions")
 DEPLOYMENTS: Final = Collection("apps", "v1", "deployments")
+PODS: Final = Collection("", "v1", "pods")
+SECRETS: Final = Collection("", "v1", "secrets")
+CONFIG_MAPS: Final = Collection("", "v1", "configmaps")
 VALIDATING: Final = Collection(
     "admissionregistration.k8s.io", "v1", "validatingwebhookconfigurations"
 )
@@ -152,9 +155,9 @@ class Cluster:
             page = self._request("GET", with_query(path, query), what)
         return bodies
 
-    def delete(self, collection: Collection, name: str) -> None:
-        """Delete an object without a namespace; it may be gone already."""
-        self._found("DELETE", collection.path("", name), f"to delete {collection} '{name}'")
+    def delete(self, collection: Collection, name: str, namespace: str = "") -> None:
+        """Delete an object; it may be gone already."""
+        self._found("DELETE", collection.path(namespace, name), f"to delete {collection} '{name}'")
 
     def tries(self, collection: Collection, body: Body) -> int:
         """Return the HTTP status of a dry run that creates an object."""
@@ -195,29 +198,6 @@ class Cluster:
     def remove(self, path: str) -> None:
         """Delete the object at a path; it may be gone already."""
         self._found("DELETE", path, f"to delete {path}")
-
-    def pods(self, namespace: str, labels: str) -> list[Body]:
-        """Return the Pods of a namespace with these labels."""
-        query = {"labelSelector": labels, "limit": str(_PAGE)}
-        what = "to list pods"
-        page = self._request("GET", with_query(object_path("v1", "pods", namespace), query), what)
-        with self._explained(what):
-            return objects_in(page)
-
-    def record(self, kind: str, namespace: str, name: str) -> Body | None:
-        """Return a `secret` or `config_map`, None where it is not there."""
-        what = f"to read {kind.replace('_', ' ')} '{name}'"
-        return self._found("GET", _record_path(kind, namespace, name), what)
-
-    def patch_record(self, kind: str, namespace: str, name: str, patch: Body) -> None:
-        """Merge fields into a `secret` or `config_map`."""
-        what = f"to change {kind.replace('_', ' ')} '{name}'"
-        self._request("PATCH", _record_path(kind, namespace, name), what, patch)
-
-    def delete_record(self, kind: str, namespace: str, name: str) -> None:
-        """Delete a `secret` or `config_map`; it may be gone already."""
-        what = f"to delete {kind.replace('_', ' ')} '{name}'"
-        self._found("DELETE", _record_path(kind, namespace, name), what)
 
     def _found(self, method: str, path: str, what: str) -> Body | None:
         """Return an answer, None where there is nothing."""
@@ -291,10 +271,6 @@ class Cluster:
             return ClusterError(f"{self.shown} does not allow you {what} (403)", None, hint)
         kind = NoAnswerError if status >= 500 or status in (0, 429) else ClusterError
         return kind(f"{self.shown} failed {what} ({status or 'no status'})")
-
-
-def _record_path(kind: str, namespace: str, name: str) -> str:
-    return object_path("v1", f"{kind.replace('_', '')}s", namespace, name)
 
 
 def connect(context: str | None) -> Cluster:

@@ -60,7 +60,8 @@ from chartkit.model import (
     single_line,
     untracked,
 )
-from chartkit.network.cluster.reader import SECRETS, Reader, entry_objects, exception_objects
+from chartkit.network.cluster.client import SECRETS
+from chartkit.network.cluster.reader import Reader, entry_objects, exception_objects
 from chartkit.network.cluster.recording import is_recording
 from chartkit.network.cluster.source import RefusedError, ReleaseError, with_query
 from chartkit.output import atomic_folder
@@ -135,7 +136,7 @@ def _release_values(deployment: Resource, estate: Estate, reader: Reader) -> Ite
         return
     for secret in mappings_at(answer, "items")[:1]:
         try:
-            release = stored(secret, "secret", subject)
+            release = stored(secret, SECRETS, subject)
         except ReleaseError:
             reason = "a recording has no Secrets" if reader.is_recorded else "its Secret is damaged"
             estate.rows += _unknown_values(subject, reason, estate, deployment)

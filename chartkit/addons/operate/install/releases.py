@@ -21,7 +21,7 @@ from chartkit.documents.yaml_dump import dump_documents
 from chartkit.errors import InputError
 from chartkit.helm.backend import HelmCallError, HelmClient, HelmRefusedError
 from chartkit.model import Body, Resource, mapping_at, text_of
-from chartkit.network.cluster.client import Cluster
+from chartkit.network.cluster.client import CONFIG_MAPS, SECRETS, Cluster, Collection
 from chartkit.network.cluster.source import ReleaseError
 from chartkit.temporary import temporary_folder
 from chartkit.wording import counted
@@ -32,11 +32,11 @@ _GRACE_SECONDS: Final = 60
 MARK: Final = {"chartkit": "install"}
 """The label of a release that chartkit wrote."""
 _DRIVERS: Final = {
-    "": "secret",
-    "secret": "secret",
-    "secrets": "secret",
-    "configmap": "config_map",
-    "configmaps": "config_map",
+    "": SECRETS,
+    "secret": SECRETS,
+    "secrets": SECRETS,
+    "configmap": CONFIG_MAPS,
+    "configmaps": CONFIG_MAPS,
 }
 _OBJECT: Final = "server-side apply failed for object "
 """Helm's words before each object that failed."""
@@ -191,9 +191,9 @@ def failure(text: str) -> ReleaseError:
     return ReleaseError(said, None, hint)
 
 
-def driver() -> str:
-    """Return the storage of releases, `secret` or `config_map`, by HELM_DRIVER. Raises InputError
-    for any other place, whose unfinished releases chartkit cannot repair."""
+def driver() -> Collection:
+    """Return the storage of releases, Secrets or ConfigMaps, by HELM_DRIVER. Raises InputError for
+    any other place, whose unfinished releases chartkit cannot repair."""
     named = os.environ.get("HELM_DRIVER", "")
     if named not in _DRIVERS:
         hint = "chartkit knows releases in Secrets and ConfigMaps"
@@ -238,13 +238,13 @@ def deployed_objects(
 
     Raises ReleaseError for a record that cannot be read.
     """
-    kind = driver()
+    records = driver()
     for earlier in range(revision - 1, 0, -1):
         name = record_name(release, earlier)
-        record = cluster.record(kind, namespace, name)
+        record = cluster.read(records, name, namespace)
         labels = mapping_at(record, "metadata", "labels")
         if record is not None and labels.get("status") in (Status.DEPLOYED, Status.SUPERSEDED):
-            return manifest_objects(stored(record, kind, name), name)
+            return manifest_objects(stored(record, records, name), name)
     return []
 
 
@@ -253,14 +253,14 @@ def manifest_objects(body: Body, name: str) -> list[Resource]:
     return resources(read_text(body["manifest"], name))
 
 
-def stored(record: Body, kind: str, name: str) -> Body:
-    """Return a revision as it is stored; kind: `secret` or `config_map`.
+def stored(record: Body, records: Collection, name: str) -> Body:
+    """Return a revision as it is stored in Secrets or ConfigMaps.
 
     Raises ReleaseError for a record that cannot be read.
     """
     encoded = text_of(mapping_at(record, "data").get("release"))
     try:
-        packed = base64.b64decode(base64.b64decode(encoded) if kind == "secret" else encoded)
+        packed = base64.b64decode(base64.b64decode(encoded) if records == SECRETS else encoded)
         unpacking = zlib.decompressobj(wbits=31)
         content = unpacking.decompress(packed, _LARGEST)
         body: Body = parse_json(content)
@@ -273,11 +273,11 @@ def stored(record: Body, kind: str, name: str) -> Body:
     return body
 
 
-def packed(body: Body, kind: str) -> str:
+def packed(body: Body, records: Collection) -> str:
     """Return a revision as Helm stores it."""
     content = gzip.compress(json.dumps(body, separators=(",", ":")).encode(), mtime=0)
     encoded = base64.b64encode(content)
-    return (base64.b64encode(encoded) if kind == "secret" else encoded).decode()
+    return (base64.b64encode(encoded) if records == SECRETS else encoded).decode()
 
 
 def keep_definitions(cluster: Cluster, namespace: str, release: str, revision: int) -> int:
@@ -286,11 +286,11 @@ def keep_definitions(cluster: Cluster, namespace: str, release: str, revision: i
 
     Raises ReleaseError for a record that cannot be read.
     """
-    name, kind = record_name(release, revision), driver()
-    record = cluster.record(kind, namespace, name)
+    name, records = record_name(release, revision), driver()
+    record = cluster.read(records, name, namespace)
     if record is None:
         return 0
-    body = stored(record, kind, name)
+    body = stored(record, records, name)
     bodies = [resource.body for resource in manifest_objects(body, name)]
     definitions = [body for body in bodies if body["kind"] == "CustomResourceDefinition"]
     for definition in definitions:
@@ -298,6 +298,6 @@ def keep_definitions(cluster: Cluster, namespace: str, release: str, revision: i
         metadata["annotations"] = {**(metadata.get("annotations") or {}), _POLICY: "keep"}
     if definitions:
         changed = {**body, "manifest": dump_documents(bodies)}
-        patch = {"data": {"release": packed(changed, kind)}}
-        cluster.patch_record(kind, namespace, name, patch)
+        patch = {"data": {"release": packed(changed, records)}}
+        cluster.merge(records.path(namespace, name), patch)
     return len(definitions)

@@ -43,6 +43,7 @@ from chartkit.network.cluster.client import (
     CRDS,
     DEPLOYMENTS,
     MUTATING,
+    PODS,
     VALIDATING,
     Cluster,
     Collection,
@@ -64,7 +65,7 @@ _LATE = ("failed calling webhook", "context deadline exceeded")
 
 _LOOK_SECONDS = 2
 """The interval between looks at an operation that may still run."""
-PODS: Final = "app.kubernetes.io/part-of=kyverno"
+_ENGINE: Final = "app.kubernetes.io/part-of=kyverno"
 _OWNER: Final = ("meta.helm.sh/release-name", "meta.helm.sh/release-namespace")
 _HELM: Final = "app.kubernetes.io/managed-by=Helm"
 _ENDED: Final = ("Succeeded", "Failed")
@@ -237,7 +238,7 @@ def _repaired(there: Release, tools: Tools) -> Release | None:
         if left <= 0:
             tools.say(f"{release.name}: {release.status} was cut short, its record is removed")
             record = record_name(release.name, release.revision)
-            tools.cluster.delete_record(driver(), NAMESPACE, record)
+            tools.cluster.delete(driver(), record, NAMESPACE)
         else:
             tools.say(
                 f"{release.name}: {release.status}, perhaps still under way: waiting {left:.0f} s"
@@ -373,7 +374,7 @@ def _without_webhooks(tools: Tools) -> None:
     """Delete Kyverno's webhooks once nothing runs that would write them again."""
 
     def running() -> str:
-        pods = tools.cluster.pods(NAMESPACE, PODS)
+        pods = tools.cluster.objects(PODS, NAMESPACE, _ENGINE)
         going = (pod for pod in pods if mapping_at(pod, "status").get("phase") not in _ENDED)
         return ", ".join([pod["metadata"]["name"] for pod in going][:3])
 

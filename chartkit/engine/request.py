@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import IntEnum, StrEnum
+from operator import is_
 from typing import Any, Final, Protocol, TypeVar
 
 from chartkit.engine.budget import Budget, BudgetError, check_object
@@ -154,8 +155,7 @@ def _filled(value: Json) -> Json:
         return {**value, **changed} if changed else value
     if isinstance(value, list):
         entries = [_filled(entry) if isinstance(entry, dict) else entry for entry in value]
-        same = all(new is old for new, old in zip(entries, value, strict=True))
-        return value if same else entries
+        return value if all(map(is_, entries, value)) else entries
     return value
 
 

@@ -14,7 +14,7 @@ from typing import Final
 
 from urllib3 import HTTPHeaderDict
 
-from chartkit.engine.ports import (
+from chartkit.engine.ports.services import (
     MOST_BYTES,
     BadUrlError,
     Ending,

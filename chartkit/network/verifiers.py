@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from chartkit.addon import MissingAddonError, port
-from chartkit.engine.ports import UNASKED, KeySource, SignatureSource
-from chartkit.engine.ports.world import BlobSource
+from chartkit.engine.ports.signatures import KeySource
+from chartkit.engine.ports.world import UNASKED, BlobSource, SignatureSource
 from chartkit.errors import LookupFailed
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from chartkit.engine import read_exceptions as exceptions_of
 from chartkit.engine.cli_files.admissions import NO_CONTEXT, NO_VALUES, UserContext, UserValues
 from chartkit.engine.kubernetes.kinds import UNKNOWN, VERSIONS, CustomNames
 from chartkit.engine.policies import EXCEPTION
-from chartkit.engine.ports import UNASKED, Registries, ServiceSource, SignatureSource
+from chartkit.engine.ports.world import UNASKED, Registries, ServiceSource, SignatureSource
 from chartkit.errors import InputError
 from chartkit.model import Location, Resource
 from chartkit.scan.inputs import Note, existing, is_remote

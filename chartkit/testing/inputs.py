@@ -33,7 +33,7 @@ from chartkit.engine.cli_files.world import (
 )
 from chartkit.engine.cluster_policy.policy import Policy, RuleKind
 from chartkit.engine.kubernetes.kinds import KYVERNO_KINDS, CelKind, kind_of
-from chartkit.engine.ports import Cluster, labels_of
+from chartkit.engine.ports.services import Cluster, labels_of
 from chartkit.errors import InputError
 from chartkit.model import Body, Location, Resource, RuleResult
 from chartkit.network.verifiers import blob_verifier

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Final
 
-from chartkit.engine.ports import SignatureError
+from chartkit.engine.ports.signatures import SignatureError
 from chartkit.errors import LookupFailed, extra
 from chartkit.network.registry.settings import RegistryError
 

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final, NoReturn
 
-from chartkit.engine.ports import SignatureError
+from chartkit.engine.ports.signatures import SignatureError
 from chartkit.errors import EvaluationError
 from chartkit.go.json_decoder import JsonError, parse_json
 from chartkit.go.types import GoTypes, kind_of

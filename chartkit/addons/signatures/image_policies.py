@@ -37,7 +37,7 @@ from chartkit.addons.signatures.trust.certificates import Identity, public_key
 from chartkit.addons.signatures.trust.keys import HASHES, KeyVerifier, load_key
 from chartkit.addons.signatures.trust.timestamps import read_authority
 from chartkit.addons.signatures.trust.trusted_root import Trust, TrustedRoots, read_trusted_root
-from chartkit.engine.ports import KeySource, SignatureError
+from chartkit.engine.ports.signatures import KeySource, SignatureError
 from chartkit.engine.scalars.image_reference import RegistryReference
 from chartkit.errors import LookupFailed
 from chartkit.model import Body, Json, mapping_at, text_of

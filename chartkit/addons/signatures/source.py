@@ -14,15 +14,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from chartkit.addons.signatures.errors import installed
-from chartkit.engine.ports import (
-    Credentials,
+from chartkit.engine.ports.signatures import (
     KeySource,
     LoggedBlob,
     SignatureError,
-    SignatureSource,
     VerificationRequest,
     Verified,
 )
+from chartkit.engine.ports.world import Credentials, SignatureSource
 from chartkit.errors import InputError, LookupFailed
 from chartkit.model import Body, Json, Location, mapping_at, mappings_at, text_of
 from chartkit.network.cluster.cleaning import NO_SECRETS

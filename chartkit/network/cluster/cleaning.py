@@ -10,7 +10,8 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Final
 
-from chartkit.engine.ports import Cluster, KeySource, ObjectKey, SignatureError, UnknownKeyError
+from chartkit.engine.ports.services import Cluster, ObjectKey
+from chartkit.engine.ports.signatures import KeySource, SignatureError, UnknownKeyError
 from chartkit.go.strconv import quote
 from chartkit.model import Body, Json, Resource, mapping_at, text_of
 

@@ -21,15 +21,15 @@ from typing import Final
 
 from chartkit.documents.input_files import is_file, read_bytes
 from chartkit.documents.json_text import parse_json
-from chartkit.engine.ports import (
+from chartkit.engine.ports.services import (
     BadUrlError,
     Ending,
     NotAllowedError,
     ServiceAnswer,
     ServiceCall,
-    ServiceSource,
     masked,
 )
+from chartkit.engine.ports.world import ServiceSource
 from chartkit.errors import InputError, LookupFailed
 from chartkit.model import Body, Json, Location, text_of
 from chartkit.network.cluster.cleaning import cleaned_answer, with_public_key, without_secrets

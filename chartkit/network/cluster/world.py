@@ -10,15 +10,9 @@ from typing import Final
 from chartkit.engine import OFFLINE, World
 from chartkit.engine.context.global_context import GlobalContextEntry
 from chartkit.engine.kubernetes.selectors import LabelSelector, compile_selector
-from chartkit.engine.ports import (
-    Cluster,
-    Mocks,
-    NoMocks,
-    ObjectKey,
-    Recorded,
-    UnknownKeyError,
-    labels_of,
-)
+from chartkit.engine.ports.services import Cluster, ObjectKey, labels_of
+from chartkit.engine.ports.signatures import UnknownKeyError
+from chartkit.engine.ports.world import Mocks, NoMocks, Recorded
 from chartkit.errors import EvaluationError, LookupFailed, NoSource
 from chartkit.model import Body, Json
 from chartkit.network.cluster.cleaning import cleaned_answer, held_key, not_found

@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
 
-from chartkit.engine.ports import Credentials
+from chartkit.engine.ports.world import Credentials
 from chartkit.engine.scalars.image_reference import INDEX_REGISTRY
 from chartkit.engine.scalars.wildcard import compile_wildcard
 from chartkit.errors import InputError

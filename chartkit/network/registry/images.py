@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from chartkit.documents.reader import read_file
-from chartkit.engine.ports import NOBODY_ELSE, Credentials
+from chartkit.engine.ports.world import NOBODY_ELSE, Credentials
 from chartkit.engine.scalars.image_reference import RegistryReference
 from chartkit.errors import EvaluationError
 from chartkit.go.types import GoTypes

@@ -12,7 +12,7 @@ from cryptography.hazmat.primitives.asymmetric import ed25519
 
 from chartkit.addons.signatures.bundles.verifier import Clock
 from chartkit.addons.signatures.trust.trusted_root import read_trusted_root
-from chartkit.engine.ports import SignatureError
+from chartkit.engine.ports.signatures import SignatureError
 from chartkit.model import Body
 from tests.addons.signatures.bundle_world import (
     ARTIFACT,

@@ -10,7 +10,7 @@ from chartkit.addons.signatures.bundles.protojson import Message, MessageError, 
 from chartkit.addons.signatures.bundles.reader import read_bundle
 from chartkit.addons.signatures.bundles.verifier import BundlePolicy, Clock
 from chartkit.addons.signatures.trust.trusted_root import Trust
-from chartkit.engine.ports import SignatureError
+from chartkit.engine.ports.signatures import SignatureError
 from chartkit.model import Body, Json
 from tests.addons.signatures.bundle_world import ARTIFACT, DIGEST, TYPE, Change, World, check, known
 from tests.errors import error_of

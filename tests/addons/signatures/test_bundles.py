@@ -15,7 +15,7 @@ from chartkit.addons.signatures.bundles.signers import check_identity
 from chartkit.addons.signatures.bundles.verifier import BundlePolicy, Clock
 from chartkit.addons.signatures.trust.certificates import Identity
 from chartkit.addons.signatures.trust.trusted_root import Trust, read_trusted_root
-from chartkit.engine.ports import SignatureError
+from chartkit.engine.ports.signatures import SignatureError
 from chartkit.model import Body
 from tests.addons.signatures.bundle_world import (
     ARTIFACT,

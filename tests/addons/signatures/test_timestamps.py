@@ -13,7 +13,7 @@ from chartkit.addons.signatures.trust.timestamps import (
     verify_token,
     with_ordered_certificates,
 )
-from chartkit.engine.ports import SignatureError
+from chartkit.engine.ports.signatures import SignatureError
 from tests.errors import error_of
 from tests.signing.authority import NOW, YEAR, authority, der, key_pem, new_key
 from tests.signing.authority import pem as pem_of

@@ -17,7 +17,8 @@ from chartkit.addons.operate.promote.model import ObjectName, PromoteOptions, Vi
 from chartkit.documents.json_text import parse_json
 from chartkit.documents.unread import UNREADABLE, is_unread, unread_at
 from chartkit.engine import NO_ATTACHMENTS
-from chartkit.engine.ports import ServiceCall, ServiceSource
+from chartkit.engine.ports.services import ServiceCall
+from chartkit.engine.ports.world import ServiceSource
 from chartkit.errors import InputError, LookupFailed
 from chartkit.model import (
     Body,

@@ -23,7 +23,12 @@ from chartkit.addons.signatures.errors import joined, within
 from chartkit.addons.signatures.trust.certificates import Identity
 from chartkit.addons.signatures.trust.keys import HASHES, load_key, read_public_key
 from chartkit.addons.signatures.trust.trusted_root import Authority, Trust
-from chartkit.engine.ports import KeySource, SignatureError, VerificationRequest, Verified
+from chartkit.engine.ports.signatures import (
+    KeySource,
+    SignatureError,
+    VerificationRequest,
+    Verified,
+)
 from chartkit.engine.scalars.image_reference import (
     ImageReferenceError,
     RegistryReference,

@@ -35,7 +35,7 @@ from chartkit.addons.signatures.trust.trusted_root import (
     verify_inclusion,
     verify_promise,
 )
-from chartkit.engine.ports import SignatureError
+from chartkit.engine.ports.signatures import SignatureError
 from chartkit.model import Body
 
 _REKOR_1_ORIGIN: Final = re.compile(r".* - [0-9]+$")

@@ -27,7 +27,7 @@ from chartkit.addons.signatures.trust.keys import (
     read_pem,
     verify_digest,
 )
-from chartkit.engine.ports import SignatureError
+from chartkit.engine.ports.signatures import SignatureError
 from chartkit.model import Body, Json
 
 _BASE: Final = "application/vnd.dev.sigstore.bundle"

@@ -32,7 +32,7 @@ from chartkit.addons.signatures.trust.keys import (
     read_key_der,
     verify_digest,
 )
-from chartkit.engine.ports import SignatureError
+from chartkit.engine.ports.signatures import SignatureError
 from chartkit.go.regexp import Regex, RegexError, compile_regex
 
 _CURVES: Final = {"secp256r1": ("sha256",), "secp384r1": ("sha384", "sha256")} | {

@@ -23,7 +23,7 @@ from chartkit.addons.signatures.errors import joined, within
 from chartkit.addons.signatures.trust.certificates import Identity
 from chartkit.addons.signatures.trust.timestamps import verify_timestamp
 from chartkit.addons.signatures.trust.trusted_root import Authority, Trust, verify_leaf, verify_sct
-from chartkit.engine.ports import SignatureError
+from chartkit.engine.ports.signatures import SignatureError
 from chartkit.model import Json
 
 _MOST_TIMESTAMPS = 32

@@ -39,7 +39,7 @@ from chartkit.addons.signatures.trust.keys import (
 )
 from chartkit.addons.signatures.trust.timestamps import read_authority
 from chartkit.addons.signatures.trust.trusted_root import Log, TrustedRoots, single_log
-from chartkit.engine.ports import SignatureError, VerificationRequest, Verified
+from chartkit.engine.ports.signatures import SignatureError, VerificationRequest, Verified
 from chartkit.engine.scalars.image_reference import (
     ImageReferenceError,
     RegistryReference,

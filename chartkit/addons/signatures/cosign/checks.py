@@ -47,7 +47,7 @@ from chartkit.addons.signatures.trust.trusted_root import (
     verify_promise,
     verify_sct,
 )
-from chartkit.engine.ports import LoggedBlob, SignatureError, VerificationRequest
+from chartkit.engine.ports.signatures import LoggedBlob, SignatureError, VerificationRequest
 from chartkit.engine.scalars.wildcard import compile_wildcard
 from chartkit.errors import LookupFailed
 from chartkit.go.regexp import Regex, RegexError, compile_regex

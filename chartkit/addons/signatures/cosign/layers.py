@@ -22,7 +22,7 @@ from chartkit.addons.signatures.go_json import (
 )
 from chartkit.addons.signatures.trust.certificates import read_certificates
 from chartkit.addons.signatures.trust.keys import KeyVerifier
-from chartkit.engine.ports import SignatureError
+from chartkit.engine.ports.signatures import SignatureError
 from chartkit.engine.scalars.image_reference import RegistryReference
 from chartkit.errors import LookupFailed
 from chartkit.go.fmt import go_sprint

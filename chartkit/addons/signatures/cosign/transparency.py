@@ -22,7 +22,7 @@ from chartkit.addons.signatures.trust.keys import (
     read_public_key,
     verify_digest,
 )
-from chartkit.engine.ports import SignatureError
+from chartkit.engine.ports.signatures import SignatureError
 from chartkit.model import Body, Json, mapping_at
 
 _HEX: Final = {"sha256": 64, "sha384": 96, "sha512": 128}

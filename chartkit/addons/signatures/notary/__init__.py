@@ -21,7 +21,7 @@ from chartkit.addons.signatures.notary.verification import (
     verify,
 )
 from chartkit.addons.signatures.trust.certificates import read_certificates
-from chartkit.engine.ports import SignatureError, VerificationRequest, Verified
+from chartkit.engine.ports.signatures import SignatureError, VerificationRequest, Verified
 from chartkit.model import Body, Json, mapping_at, text_of
 from chartkit.network.registry.artifacts import Artifacts
 from chartkit.network.registry.settings import RegistryError

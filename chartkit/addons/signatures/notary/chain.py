@@ -25,7 +25,7 @@ from cryptography.x509.oid import AuthorityInformationAccessOID, ExtendedKeyUsag
 
 from chartkit.addons.signatures.errors import within
 from chartkit.addons.signatures.trust.certificates import extension, is_authority, public_key
-from chartkit.engine.ports import SignatureError
+from chartkit.engine.ports.signatures import SignatureError
 from chartkit.go.strconv import quote
 from chartkit.go.time_layout import Moment
 

@@ -29,7 +29,7 @@ from chartkit.addons.signatures.notary.jws import (
     not_critical,
 )
 from chartkit.addons.signatures.trust.certificates import read_certificate
-from chartkit.engine.ports import SignatureError
+from chartkit.engine.ports.signatures import SignatureError
 from chartkit.go.strconv import quote
 from chartkit.go.time_layout import RFC3339, Moment, TimeError, parse_time
 

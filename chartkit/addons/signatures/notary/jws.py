@@ -19,7 +19,7 @@ from chartkit.addons.signatures.notary.chain import (
     holds,
 )
 from chartkit.addons.signatures.trust.certificates import read_certificate
-from chartkit.engine.ports import SignatureError
+from chartkit.engine.ports.signatures import SignatureError
 from chartkit.go.strconv import quote
 from chartkit.go.time_layout import Moment
 from chartkit.go.types import Base64Error, GoTypes, decode_base64

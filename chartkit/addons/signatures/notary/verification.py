@@ -29,7 +29,7 @@ from chartkit.addons.signatures.notary.chain import (
 )
 from chartkit.addons.signatures.notary.jws import PLUGIN, SIGNING_AUTHORITY, Content, check_content
 from chartkit.addons.signatures.trust.timestamps import TimestampAuthority, verify_token
-from chartkit.engine.ports import SignatureError
+from chartkit.engine.ports.signatures import SignatureError
 from chartkit.engine.scalars.image_reference import RegistryReference
 from chartkit.go.strconv import quote
 from chartkit.go.time_layout import Moment

@@ -27,7 +27,7 @@ from cryptography.x509.verification import (
 
 from chartkit.addons.signatures.errors import UndecidedError
 from chartkit.addons.signatures.trust.keys import PublicKey, read_pem, supported
-from chartkit.engine.ports import SignatureError
+from chartkit.engine.ports.signatures import SignatureError
 
 Kind = TypeVar("Kind", bound=x509.ExtensionType)
 

@@ -22,7 +22,7 @@ from cryptography.hazmat.primitives.asymmetric.utils import (
 )
 
 from chartkit.addons.signatures.errors import within
-from chartkit.engine.ports import KeySource, SignatureError, UnknownKeyError
+from chartkit.engine.ports.signatures import KeySource, SignatureError, UnknownKeyError
 from chartkit.network.cluster.cleaning import SCHEME, key_text
 
 PublicKey = ec.EllipticCurvePublicKey | rsa.RSAPublicKey | ed25519.Ed25519PublicKey

@@ -31,7 +31,7 @@ from chartkit.addons.signatures.trust.certificates import (
     read_certificates,
     verify_chain,
 )
-from chartkit.engine.ports import SignatureError
+from chartkit.engine.ports.signatures import SignatureError
 
 _MOST_INTERMEDIATES: Final = 10
 """Kyverno's limit, against chains that take long to build."""

@@ -50,7 +50,7 @@ from chartkit.addons.signatures.trust.keys import (
     read_public_key,
 )
 from chartkit.addons.signatures.trust.timestamps import TimestampAuthority
-from chartkit.engine.ports import KeySource, SignatureError
+from chartkit.engine.ports.signatures import KeySource, SignatureError
 from chartkit.model import Body, Json, mapping_at
 from chartkit.network.cluster.cleaning import NO_SECRETS
 

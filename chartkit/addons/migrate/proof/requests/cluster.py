@@ -26,7 +26,7 @@ from chartkit.engine.kubernetes.kinds import (
     parse_api_version,
     resource_name,
 )
-from chartkit.engine.ports import Cluster
+from chartkit.engine.ports.services import Cluster
 from chartkit.engine.ports.world import NOBODY_ELSE, Credentials, UnknownEntry
 from chartkit.engine.scalars.image_reference import ImageReferenceError, parse_reference
 from chartkit.errors import LookupFailed

@@ -129,7 +129,8 @@ def described(assumed: Mapping[str, str]) -> str:
     above = {path[: match.start()] for path in assumed for match in _STEP.finditer(path)}
     innermost = sorted(assumed.keys() - above)
     named = [f"{path} is {WORDS[assumed[path]]}" for path in innermost]
-    return f"the schema is not known; it is assumed that {', '.join(named)}"
+    fields = "these fields" if len(named) > 1 else "this field"
+    return f"no known schema has {fields}: it is assumed that {', '.join(named)}"
 
 
 def meets(body: Body, assumed: Mapping[str, str]) -> bool:

@@ -138,22 +138,15 @@ def meets(body: Body, assumed: Mapping[str, str]) -> bool:
     there; labels and annotations are texts in any case."""
     metadata = body.get("metadata")
     maps = [metadata[key] for key in _MAPS if key in metadata] if metadata else []
-    if not all(_is_text_map(map_) for map_ in maps):
-        return False
+    for map_ in maps:
+        if not isinstance(map_, dict) or not all(isinstance(text, str) for text in map_.values()):
+            return False
     return all(
-        _is(value, type_) and (f"{path}[]" in assumed or not _has_lists(value))
+        _is(value, type_)
+        and (f"{path}[]" in assumed or not any(isinstance(item, list) for item in list_of(value)))
         for path, type_ in assumed.items()
         for value in _values(body, path)
     )
-
-
-def _has_lists(value: Json) -> bool:
-    """Report whether a value is a list that has lists among its elements."""
-    return any(isinstance(item, list) for item in list_of(value))
-
-
-def _is_text_map(value: Json) -> bool:
-    return isinstance(value, dict) and all(isinstance(item, str) for item in value.values())
 
 
 def _values(value: Json, path: str) -> Iterator[Json]:

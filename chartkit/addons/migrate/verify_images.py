@@ -63,13 +63,13 @@ class Attestors:
 class Signing:
     """The signing of an entry of `verifyImages`.
 
-    block: the entry; attestors: those of the policy; count: the call that says how many of several
-    attestors vouch for an image.
+    block: the entry; attestors: those of the policy; attestation: what attestors vouch for by it,
+    None for the image itself.
     """
 
     block: Body
     attestors: Attestors
-    count: Callable[[Expr, Expr], Expr]
+    attestation: Expr | None = None
 
     def enough(self, image: Expr, body: Body) -> Expr:
         """Report whether enough attestors of a set vouch for an image; raises `NotConvertible`."""
@@ -82,7 +82,11 @@ class Signing:
         terms: list[Expr] = []
         if own:
             listed = cel.list_of(self._attestor(entry) for entry in own)
-            terms.append(self.count(image, listed))
+            if self.attestation is None:
+                terms.append(cel.call("verifyImageSignatures", image, listed))
+            else:
+                arguments = (image, self.attestation, listed)
+                terms.append(cel.call("verifyAttestationSignatures", *arguments))
         terms += [cel.conditional(self.enough(image, set_), 1, 0) for set_ in nested]
         total = terms[0]
         for term in terms[1:]:
@@ -190,11 +194,6 @@ _NAMES: Final = {"keys": "key", "certificates": "certificate", "keyless": "keyle
 """By the field of an entry: the name of an attestor."""
 
 
-def sets_of(block: Body) -> Sequence[Body]:
-    """Return the sets of attestors of an entry."""
-    return block.get("attestors") or ()
-
-
 _LISTS: Final = ("containers", "initContainers", "ephemeralContainers")
 _IMAGE: Final = "image"
 _CONDITIONS: Final = "conditions"
@@ -247,7 +246,7 @@ def _converted(block: Body, rule: Rule, about: Asked, place: str) -> ConvertedRu
         if block.get(key):
             raise NotConvertible(reason, f"{place}/{key}")
     scope = about.scope
-    if sets_of(block) or block.get("attestations"):
+    if block.get("attestors") or block.get("attestations"):
         names = about.context.names
         spec = _spec(block, rule, names)
         changes: tuple[str, ...] = (VERIFIED_AGAIN, PULL_SECRETS, IMAGE_NAMES)
@@ -296,10 +295,11 @@ def _is_notary(block: Body) -> bool:
 def _spec(block: Body, rule: Rule, names_: Names) -> Body:
     attestors = Attestors()
     image = cel.ident(_IMAGE)
-    tests = [
-        *_signed(block, attestors, image),
-        *_attested(block, attestors, image, names_),
-    ]
+    signing = Signing(block, attestors)
+    sets = [signing.enough(image, set_) for set_ in block.get("attestors") or ()]
+    tests = [("images must be signed", conjunction(*sets))] if sets else []
+    tests += _attested(block, attestors, image, names_)
+    images = cel.concat(*(cel.path("images", name) for name in _LISTS))
     skipped = block.get("skipImageReferences") or ()
     exempt = names(image, skipped) if skipped else cel.FALSE
     references = match_references(block.get("imageReferences") or ())
@@ -322,29 +322,11 @@ def _spec(block: Body, rule: Rule, names_: Names) -> Body:
     spec["validations"] = [
         {
             "message": f"{words} as rule {rule.name} requires",
-            "expression": _every_image(disjunction(exempt, test)),
+            "expression": cel.macro(images, "all", _IMAGE, disjunction(exempt, test)),
         }
         for words, test in tests
     ]
     return spec
-
-
-def _every_image(test: Expr) -> Expr:
-    images = [cel.path("images", name) for name in _LISTS]
-    total: Expr = images[0]
-    for image in images[1:]:
-        total = cel.compare("+", total, image)
-    return cel.macro(total, "all", _IMAGE, test)
-
-
-def _signed(block: Body, attestors: Attestors, image: Expr) -> Iterator[tuple[str, Expr]]:
-    def count(image: Expr, listed: Expr) -> Expr:
-        return cel.call("verifyImageSignatures", image, listed)
-
-    signing = Signing(block, attestors, count)
-    sets = [signing.enough(image, set_) for set_ in sets_of(block)]
-    if sets:
-        yield "images must be signed", conjunction(*sets)
 
 
 def _attested(
@@ -354,11 +336,7 @@ def _attested(
         if not body.get("attestors") or not _type(body):
             raise NotConvertible("an attestation without attestors or type", "verifyImages")
         attestation = cel.path("attestations", _name(at))
-
-        def count(image: Expr, listed: Expr, attestation: Expr = attestation) -> Expr:
-            return cel.call("verifyAttestationSignatures", image, attestation, listed)
-
-        signing = Signing(block, attestors, count)
+        signing = Signing(block, attestors, attestation)
         sets = [signing.enough(image, attestor) for attestor in body["attestors"]]
         logs = [mapping_at(attestor, "cosign", "ctlog") for attestor in attestors.listed]
         if any(log.get("insecureIgnoreTlog") for log in logs):

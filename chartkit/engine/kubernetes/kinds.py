@@ -108,10 +108,14 @@ def scope_of(names: CustomNames) -> Callable[[str], bool | None]:
             return True
         if (group, kind) in names.namespaced:
             return not names.namespaced[group, kind]
-        is_known = "." not in group or group in _CLUSTER_SCOPED or group in _ONLY_NAMESPACED
-        return False if is_known else None
+        return False if is_own_group(group) else None
 
     return is_outside
+
+
+def is_own_group(group: str) -> bool:
+    """Report whether the kinds of a group are Kubernetes' own, or Kyverno's."""
+    return "." not in group or group in _CLUSTER_SCOPED or group in _ONLY_NAMESPACED
 
 
 def is_custom(kind: GroupVersionKind) -> bool:

@@ -27,13 +27,15 @@ def without_differing(
 ) -> tuple[Conversion, Proof]:
     """Return a conversion that leaves the rules which differ, and its proof; the same conversion
     where these are all of its rules, or the proof cannot single them out."""
-    whole, left, converted = (conversion, proof), dict[int, NotConvertible](), conversion
+    whole, converted = (conversion, proof), conversion
+    left = dict[int, NotConvertible]()
     number = sum(outcome.converted for outcome in conversion.outcomes)
     for _ in range(_MOST_ROUNDS):
         cases = [difference.case for difference in proof.differences if difference.stored]
         if not cases:
             break
         differing = _differing(converted, cases, convert, prove)
+        differing |= {} if differing else _entangled(converted, left, cases, convert, prove)
         left |= differing
         if not differing or len(left) == number:
             return whole
@@ -59,3 +61,17 @@ def _differing(
         if stored:
             differing[index] = NotConvertible(f"{DIFFERS}: {difference_sentence(stored[0])}")
     return differing
+
+
+def _entangled(
+    conversion: Conversion, left: Left, cases: Sequence[Case], convert: Convert, prove: Prove
+) -> Left:
+    """Return the last rule without which the others do not differ at requests, by its index: such
+    as one that changes what a rule changes that is left, and has to come after it."""
+    reason = NotConvertible(f"{DIFFERS} next to the other rules of its policy")
+    for index, outcome in reversed(list(enumerate(conversion.outcomes))):
+        if outcome.converted:
+            proof = prove(convert(conversion.legacy, {**left, index: reason}), cases)
+            if proof is None or not any(each.stored for each in proof.differences):
+                return {index: reason}
+    return {}

@@ -91,7 +91,7 @@ def mutations_of(
     if body.get(_MERGE) is not None:
         patch = without_unread(body[_MERGE], names, scope.kinds)
         note_unused(patch, names)
-        return merged(patch, object_field(scope, scope.object), names, empty=empty)
+        return merged(patch, object_field(scope, scope.object, patch), names, empty=empty)
     if body.get(_JSON_PATCH):
         return [Mutation(json_patch(body[_JSON_PATCH], scope.object, names), is_json_patch=True)]
     if body.get("foreach"):
@@ -190,7 +190,7 @@ def _merges(body: Body, scope: Scope, names: Names, namespace: str, path: str) -
     by_path = {loop.path: loop for loop in loops}
     patched = dict(_lists_in(patch))
     note_unused(patch, loops[0].names)
-    whole = object_field(scope, scope.object)
+    whole = object_field(scope, scope.object, patch)
     if not patched.keys() & by_path.keys():
         (loop,) = loops
         return merged_for_each(patch, whole, loop)

@@ -18,7 +18,7 @@ from chartkit.engine.cel.syntax.tree import is_field_name
 from chartkit.engine.cel_policies.patches import apply_values
 from chartkit.engine.cel_policies.patches.apply_values import MapSort, Scalar, Sort
 from chartkit.engine.cluster_policy.mutate.workspace import Schema, schema_of_kind
-from chartkit.engine.kubernetes.kinds import GroupVersionKind
+from chartkit.engine.kubernetes.kinds import GroupVersionKind, is_own_group
 from chartkit.model import Body, Json
 
 _OBJECT: Final = "Object"
@@ -132,10 +132,11 @@ class Field:
         return maps
 
 
-def object_field(scope: Scope, place: Place) -> Field:
-    """Return the whole object of a scope; raises `NotConvertible` where its kinds merge apart."""
+def object_field(scope: Scope, place: Place, patch: Json) -> Field:
+    """Return the whole object of a scope, for a patch; raises `NotConvertible` where it writes what
+    the kinds merge apart."""
     kinds = scope.kinds or (_NO_KIND,)
-    if not scope.kinds and _names_known_groups(scope):
+    if not scope.kinds and _names_known_groups(scope) and not _writes_labels(patch):
         raise NotConvertible("the kinds are not known, and some may be merged by keys", "match")
     versions = [f"{kind.group}/{kind.version}" if kind.group else kind.version for kind in kinds]
     named = list(zip(versions, [kind.kind for kind in kinds], strict=True))
@@ -153,7 +154,13 @@ def _names_known_groups(scope: Scope) -> bool:
     if any("*" in rule["resources"] for rule in rules):
         return True
     groups = {group for rule in rules for group in rule["apiGroups"]} - {"*"}
-    return any("." not in group or group.endswith(".k8s.io") for group in groups)
+    return any(map(is_own_group, groups))
+
+
+def _writes_labels(patch: Json) -> bool:
+    """Report whether a patch writes labels and annotations alone, which all kinds merge alike."""
+    metadata = patch.get("metadata") if isinstance(patch, dict) and len(patch) == 1 else None
+    return isinstance(metadata, dict) and metadata.keys() <= {"labels", "annotations"}
 
 
 _DYNAMIC: Final = "dyn"

@@ -204,7 +204,11 @@ class StrategicMerge:
             if whole is None:
                 return
             self.replaces = self.replaces or _replaces(whole, at)
-            new = literal_value(whole, at.place, self.names, "" if at.is_map else at.type_name)
+            if self.first is not None and isinstance(whole, list) and at.keys is not None:
+                # Another element may have some already, where the one that decides has none.
+                new = self._joined(whole, at)
+            else:
+                new = literal_value(whole, at.place, self.names, "" if at.is_map else at.type_name)
         else:
             new, is_optional = self.scalar(value, at)
             if is_optional or self.first is None:

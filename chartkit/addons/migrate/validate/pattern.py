@@ -203,7 +203,10 @@ def _comparison(place: Place, operation: Operation) -> Expr:
             raise NotConvertible(f"the text '{operand}' is compared with a number")
         test = fits(cel.call("string", place.value), operand)
         return conjunction(place.is_present(), test if wanted else cel.negate(test))
-    return _fits(place, operand) if wanted else _unlike(place, operand)
+    if wanted:
+        return _fits(place, operand)
+    # An absent value has no text, and Kyverno lets nothing match that.
+    return conjunction(place.is_present(), cel.negate(fits(place.value, operand)))
 
 
 def _lasting(place: Place, prefix: str, operand: str) -> Expr:
@@ -243,11 +246,6 @@ def _fits(place: Place, operand: str) -> Expr:
     if operand.strip("*") == "?" and operand != "?":
         return cel.not_equal(place.or_value(""), "")
     return fits(place.or_value(""), operand)
-
-
-def _unlike(place: Place, operand: str) -> Expr:
-    # An absent value has no text, and Kyverno lets nothing match that.
-    return conjunction(place.is_present(), cel.negate(fits(place.value, operand)))
 
 
 def _sized(place: Place, prefix: str, operand: str) -> Expr:

@@ -12,7 +12,6 @@ from chartkit.addons.migrate.values.filters import move_filters, spared_namespac
 from chartkit.addons.migrate.values.images import job_image, move_image, move_tag
 from chartkit.documents.reader import read_text
 from chartkit.errors import InputError
-from chartkit.model import Json
 from chartkit.output.yaml_tree import Block, Entry, Leaf, Path, as_block, data_of, unwrap, value_of
 from chartkit.values.moved import CONTROLLERS, Row
 
@@ -93,14 +92,11 @@ def _relabelled(value: Leaf | Block, component: str) -> Leaf | Block:
     labels = fields.get("matchLabels")
     if labels is not None and isinstance(labels.value, Block):
         for label in labels.value.entries:
-            if _is_old(label.key, label.value.data if isinstance(label.value, Leaf) else None):
+            value_ = label.value.data if isinstance(label.value, Leaf) else None
+            if label.key in _OLD_LABELS and value_ in _OLD_NAMES:
                 label.key = label.name = _COMPONENT
                 label.value = Leaf(component)
     return value
-
-
-def _is_old(key: str, value: Json) -> bool:
-    return key in _OLD_LABELS and value in _OLD_NAMES
 
 
 Transform = Callable[[Context, Row], None]

@@ -50,3 +50,12 @@ def test_a_policy_of_which_every_rule_differs_is_left_whole(tmp_path: Path) -> N
     before, rest = _POLICY.split("    - name: team")
     keys = rest[rest.index("    - name: keys") : rest.index("    - name: kind\n")]
     assert _verdicts(tmp_path, before + keys) == {"keys": DIFFERS}
+
+
+def test_a_rule_that_differs_next_to_one_that_is_left_is_left(tmp_path: Path) -> None:
+    verdicts = _verdicts(tmp_path, _TEXTS["entangled"])
+    assert "whose elements may have no names" in verdicts["two"]
+    assert (verdicts["label"], verdicts["after"]) == (
+        "",
+        f"{DIFFERS} next to the other rules of its policy",
+    )

@@ -143,7 +143,7 @@ def known_faults(data: ReleaseData = BUILT_IN) -> Sequence[KnownFault]:
 
 
 def faults_of(
-    release: Release | None, location: Location | None, data: ReleaseData = BUILT_IN
+    release: Release | None, location: Location | None, data: ReleaseData
 ) -> Iterator[Diagnostic]:
     """Return the faults that a later release than this one fixes, whatever policies there are."""
     for fault in known_faults(data):

@@ -153,7 +153,7 @@ def support(row: Compatibility, kubernetes: Version, data: ReleaseData = BUILT_I
     return Support.UNDECLARED if level is Support.ABOVE and row.newest == newest else level
 
 
-def fitting_kyverno(kubernetes: Version, data: ReleaseData = BUILT_IN) -> tuple[Version, ...]:
+def fitting_kyverno(kubernetes: Version, data: ReleaseData) -> tuple[Version, ...]:
     """The Kyverno versions that support a cluster, oldest first."""
     rows = matrix(data).values()
     return tuple(row.kyverno for row in rows if row.support(kubernetes) is Support.SUPPORTED)

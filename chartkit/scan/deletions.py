@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from chartkit.engine import World, as_submitted
-from chartkit.engine.kubernetes.kinds import UNKNOWN, CustomNames
+from chartkit.engine.kubernetes.kinds import CustomNames
 from chartkit.errors import InputError
 from chartkit.model import Body, Diagnostic, Resource
 
@@ -33,7 +33,7 @@ def planned_deletions(
     at: datetime,
     namespaces: Mapping[str, Mapping[str, str]],
     world: World,
-    custom: CustomNames = UNKNOWN,
+    custom: CustomNames,
 ) -> tuple[list[Deletion], list[Diagnostic]]:
     """Return the planned deletions of objects, and diagnostics for what could not be decided;
     custom: the names of the custom kinds that have definitions."""

@@ -99,7 +99,7 @@ class PolicySet:
         """Return the names of the custom kinds that were known when they were compiled."""
         return self.around.names or UNKNOWN
 
-    def with_names(self, names: CustomNames, note: Note = lambda _: None) -> PolicySet:
+    def with_names(self, names: CustomNames, note: Note) -> PolicySet:
         """Return the policies as they compile where more custom kinds are known; note: called with
         what they are then refused for, such as the scope of a kind."""
         joined = self.names.joined(names)

@@ -187,7 +187,7 @@ class Judges:
 
 
 def load_judges(
-    options: RequestOptions, note: Note, environment: ProjectEnvironment | None = None
+    options: RequestOptions, note: Note, environment: ProjectEnvironment | None
 ) -> Judges:
     """Load policies and user inputs; note is called with findings about single policies.
 

@@ -191,7 +191,7 @@ class Undecided(Exception):  # noqa: N818 - no error: a question without an answ
     """Tests of which it is not known whether any value passes all of them."""
 
 
-def meet(tests: Sequence[Test], current: Json = MISSING) -> Meeting | None:
+def meet(tests: Sequence[Test], current: Json) -> Meeting | None:
     """Return a value that all tests take, the current one if they do; None if no value passes.
 
     Raises Undecided where neither is found.

@@ -84,7 +84,7 @@ Workloads = tuple[tuple[Resource, ...], tuple[Diagnostic, ...]]
 """The objects of a workload, and Helm's warnings with a row for each input that cannot be read."""
 
 
-def compiled_policies(subject: CheckTarget, carried: Sequence[LibraryPolicy] = ()) -> PolicySet:
+def compiled_policies(subject: CheckTarget, carried: Sequence[LibraryPolicy]) -> PolicySet:
     """Return the environment's policies as Helm rendered them, compiled; carried: the policies of
     the chart, whose files are the places of mistakes."""
     sources = {policy.name: policy for policy in carried}

@@ -61,7 +61,7 @@ class Suppression(NamedTuple):
 
 
 def read_suppressions(
-    resource: Resource, today: date, are_allowed: bool = True
+    resource: Resource, today: date, are_allowed: bool
 ) -> tuple[list[Suppression], list[Diagnostic]]:
     """Return the suppressions of an object that hold, and a warning for each of the others."""
     location = resource.location.within(pointer_of("metadata", "annotations", ANNOTATION))

@@ -31,7 +31,7 @@ from chartkit.go.fmt import go_json
 from chartkit.library.parameters import check_for_policy
 from chartkit.library.policies import Examples, FolderPolicy, Library, LibraryPolicy, Parameter
 from chartkit.library.rendered import RenderedPolicy, read_templates
-from chartkit.model import Body, Json, Resource, Track, mapping_at, untracked
+from chartkit.model import Body, Json, Resource, Track, mapping_at
 from chartkit.wording import counted
 
 _MOST: Final = 12
@@ -217,7 +217,7 @@ def _equal(
 
 
 def compare_meanings(
-    policies: Sequence[AdoptedPolicy], library: Library, track: Track = untracked
+    policies: Sequence[AdoptedPolicy], library: Library, track: Track
 ) -> Iterator[Row]:
     """Note the policies that mean the same, with a row for each candidate that was compared;
     library: of others, built-in and vendored; track: shows how many were."""
@@ -264,7 +264,7 @@ def candidates(policy: Resource, library: Library) -> Iterator[LibraryPolicy]:
 
 
 def means_the_same(
-    policy: Resource, template: RenderedPolicy, examples: Sequence[Resource] = ()
+    policy: Resource, template: RenderedPolicy, examples: Sequence[Resource]
 ) -> bool:
     """Report whether a proof shows no difference from a policy of a library, and missed nothing;
     examples: objects to try besides the examples of the library's policy."""

@@ -17,7 +17,7 @@ from chartkit.documents.unread import UNREAD
 from chartkit.engine import is_exception, is_policy
 from chartkit.engine.kubernetes.kinds import is_binding
 from chartkit.errors import ChartkitError
-from chartkit.model import Location, Resource, RuleResult, Track, mappings_at, untracked
+from chartkit.model import Location, Resource, RuleResult, Track, mappings_at
 from chartkit.network.cluster.source import SourceError
 from chartkit.output.atomic_folder import write_below
 from chartkit.project.project import read_project
@@ -61,7 +61,7 @@ def baseline_of(
     estate: Estate,
     installed: Sequence[Resource],
     rendered: Iterable[KnownViolation],
-    track: Track = untracked,
+    track: Track,
 ) -> tuple[str, list[Row]]:
     """Return the text of the baseline of an environment, empty without violations, with a row about
     it; installed: the policies, bindings and exceptions of its charts; rendered: the violations

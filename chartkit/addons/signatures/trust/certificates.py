@@ -159,7 +159,7 @@ def verify_chain(
     leaf: x509.Certificate,
     *,
     roots: Sequence[x509.Certificate],
-    intermediates: Sequence[x509.Certificate] = (),
+    intermediates: Sequence[x509.Certificate],
     at: datetime,
     usage: x509.ObjectIdentifier,
 ) -> list[x509.Certificate]:

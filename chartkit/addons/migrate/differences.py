@@ -130,7 +130,7 @@ def described(assumed: Mapping[str, str]) -> str:
     innermost = sorted(assumed.keys() - above)
     named = [f"{path} is {WORDS[assumed[path]]}" for path in innermost]
     fields = "these fields" if len(named) > 1 else "this field"
-    return f"no known schema has {fields}: it is assumed that {', '.join(named)}"
+    return f"no schema at hand has {fields}: it is assumed that {', '.join(named)}"
 
 
 def meets(body: Body, assumed: Mapping[str, str]) -> bool:

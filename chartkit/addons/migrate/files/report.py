@@ -26,6 +26,8 @@ _NOTHING: Final = "no policy of kyverno.io found"
 _CHANGES: Final = "changes"
 _NEEDS: Final = "needs"
 _SPLIT: Final = "split"
+_REASONS: Final = 4
+"""The most reasons for which requests of the proofs were not made that are written out."""
 
 
 def text(migration: Migration) -> Iterator[Block]:
@@ -103,11 +105,14 @@ def _coverage(migration: Migration) -> Iterator[str]:
     )
     for name, count in sorted(_summed(proof.named for proof in proofs).items()):
         yield f"known difference, {counted(count, 'request')}: {name}"
-    for reason, count in sorted(_summed(proof.left_out for proof in proofs).items()):
-        yield f"left out, {count}: {reason}"
+    left_out = _summed(proof.left_out for proof in proofs)
+    if left_out:
+        reasons = [f"{reason} ({count})" for reason, count in left_out.most_common()]
+        listing = f" (-o json lists them)" if len(reasons) > _REASONS else ""
+        yield f"left out, {left_out.total()}: {abridged(reasons, _REASONS)}{listing}"
 
 
-def _summed(counts: Iterable[Mapping[str, int]]) -> Mapping[str, int]:
+def _summed(counts: Iterable[Mapping[str, int]]) -> Counter[str]:
     total: Counter[str] = Counter()
     for count in counts:
         total.update(count)

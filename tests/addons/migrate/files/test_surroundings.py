@@ -340,3 +340,13 @@ def test_what_several_files_have_is_said_once(tmp_path: Path) -> None:
     assert len(done.mentions) == 3
     assert said.count("has no apiVersion") == 1
     assert "(and 2 more): not carried along: the test is not rewritten" in said
+
+
+def test_reasons_for_which_requests_are_left_out_are_one_line(tmp_path: Path) -> None:
+    (tmp_path / "policy.yaml").write_text(_POLICY)
+    done = migrated(tmp_path, prove=True)
+    lines = " ".join(block for block in report.text(done) if isinstance(block, str)).split()
+    (proof,) = (policy.proof for policy in done.objects)
+    assert proof is not None
+    assert lines.count("left") == 1
+    assert f"{sum(proof.left_out.values())}:" in lines

@@ -108,7 +108,7 @@ def _coverage(migration: Migration) -> Iterator[str]:
     left_out = _summed(proof.left_out for proof in proofs)
     if left_out:
         reasons = [f"{reason} ({count})" for reason, count in left_out.most_common()]
-        listing = f" (-o json lists them)" if len(reasons) > _REASONS else ""
+        listing = " (-o json lists them)" if len(reasons) > _REASONS else ""
         yield f"left out, {left_out.total()}: {abridged(reasons, _REASONS)}{listing}"
 
 

@@ -25,7 +25,7 @@ CEL_MODULES = [
 FUNCTION = """
 from chartkit.engine.jmespath.declaration import function
 
-@function("shout(string) string", "shout('a')")
+@function("shout(string) string")
 def shout(text: str) -> str:
     return text.upper()
 """

@@ -1,20 +1,24 @@
-"""Declarations of functions: one decorator gives the name, types, documentation and code."""
+"""Declarations of functions: a signature gives the name and the types.
+
+What a function does, and an example of it, are in `functions/functions.yaml`, under its name.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import reduce
+from functools import cache, reduce
 from itertools import repeat
 from operator import or_
+from pathlib import Path
 from typing import Any, Final
 
 from chartkit.engine.budget import Budget
 from chartkit.engine.jmespath.expression import InvalidTypeError
 from chartkit.engine.jmespath.nodes import Node
 from chartkit.go.fmt import go_sprint
-from chartkit.model import Json
+from chartkit.model import Body, Json
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _COMPARISON: Final = "a comparison"
@@ -119,15 +123,14 @@ class FunctionSpec:
 
     signature: as the documentation shows it, `trim(string, string) string`; parameters: the types
     it takes; variadic: the last one may stand any number of times (and Kyverno then checks no
-    types); example: a call; implementation: takes the checked arguments; cel: the same in CEL, of
-    the implementation's parameters, where they are texts: `text.split(separator)`. Migration takes
-    it; empty where it knows more than that, or where CEL has nothing like it.
+    types); implementation: takes the checked arguments; cel: the same in CEL, of the
+    implementation's parameters, where they are texts: `text.split(separator)`. Migration takes it;
+    empty where it knows more than that, or where CEL has nothing like it.
     """
 
     name: str
     signature: str
     parameters: tuple[Type, ...]
-    example: str
     variadic: bool
     counts: bool
     implementation: Callable[..., Json]
@@ -146,31 +149,49 @@ class FunctionSpec:
 
     @property
     def doc(self) -> str:
-        """Return the sentence that documents it."""
-        return self.implementation.__doc__ or ""
+        """Return the sentence that documents it, by `functions.yaml`; empty for none."""
+        return str(_meanings().get(self.name, {}).get("doc", ""))
+
+    @property
+    def example(self) -> str:
+        """Return a call of it, by `functions.yaml`; empty for none."""
+        return str(_meanings().get(self.name, {}).get("example", ""))
 
 
-def function(
-    signature: str, example: str, cel: str = ""
-) -> Callable[[Callable[..., Any]], FunctionSpec]:
+@cache
+def _meanings() -> Mapping[str, Body]:
+    from chartkit.documents.reader import read_file
+
+    meanings: Mapping[str, Body] = read_file(Path(__file__).parent / _MEANINGS)[0].body
+    return meanings
+
+
+_MEANINGS: Final = "functions/functions.yaml"
+
+
+def function(signature: str, cel: str = "") -> Callable[[Callable[..., Any]], FunctionSpec]:
     """Declare a function; the decorated name becomes its `FunctionSpec`, which says what `cel` is.
 
     signature: name, types and result, as in `join(string, array[string]) string`; `...` stands
-    after a last type that may be repeated, `|` between types. The docstring is its documentation,
-    and a first parameter `budget` makes it one that counts.
+    after a last type that may be repeated, `|` between types. A first parameter `budget` makes it
+    one that counts.
     """
     name, _, listed = signature.rpartition(")")[0].partition("(")
     texts = listed.removesuffix("...").split(", ") if listed else ()
-    types = [reduce(or_, map(_TYPES.__getitem__, text.split("|"))) for text in texts]
+    types = tuple(reduce(or_, map(_TYPES.__getitem__, text.split("|"))) for text in texts)
 
     def declare(implementation: Callable[..., Any]) -> FunctionSpec:
-        counts = implementation.__code__.co_varnames[:1] == ("budget",)
+        code = getattr(implementation, "__code__", None)
+        counts = code is not None and code.co_varnames[:1] == ("budget",)
         variadic = listed.endswith("...")
-        return FunctionSpec(
-            name, signature, tuple(types), example, variadic, counts, implementation, cel
-        )
+        return FunctionSpec(name, signature, types, variadic, counts, implementation, cel)
 
     return declare
+
+
+def functions(table: Mapping[str, Callable[..., Any]]) -> tuple[FunctionSpec, ...]:
+    """Declare functions whose code exists or is one expression, by their signatures."""
+    return tuple(function(signature)(code) for signature, code in table.items())
 
 
 def is_number(value: Json) -> bool:

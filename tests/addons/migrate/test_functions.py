@@ -48,7 +48,7 @@ def test_functions(query: str, operator: str, value: str, expression: str) -> No
 
 
 def test_a_declaration_brings_its_conversion(monkeypatch: pytest.MonkeyPatch) -> None:
-    @function("tail(string, string) string", "tail('a/b', '/')", cel="text.split(mark)[1] + mark")
+    @function("tail(string, string) string", cel="text.split(mark)[1] + mark")
     def tail(text: str, mark: str) -> str:
         """Return the second part of a text."""
         return text.split(mark)[1] + mark

@@ -24,7 +24,7 @@ from tests.data import from_table
 from tests.unit.engine.policies import policy_resource, rule
 
 
-@function("shout(string) string", "shout('a')")
+@function("shout(string) string")
 def shout(text: str) -> str:
     """Return a text in capitals."""
     _asked.append(text)

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from functools import reduce
 from typing import Any
 
-from chartkit.engine.jmespath.declaration import ItemsList, function, is_number
+from chartkit.engine.jmespath.declaration import ItemsList, function, functions, is_number
 from chartkit.engine.jmespath.expression import FunctionError, function_error
 from chartkit.go.duration import (
     SECOND,
@@ -73,15 +73,8 @@ def _combined(name: str, left: Json, right: Json, combine: Callable[[Any, Any], 
     raise _mismatch(name)
 
 
-@function("add(any, any) any", "add('1Gi', '512Mi')")
-def add(left: Json, right: Json) -> Json:
-    """Adds two numbers, two quantities or two durations."""
-    return _combined("add", left, right, operator.add)
-
-
-@function("sum(array) any", "sum(request.object.spec.containers[].resources.limits.cpu)")
+@function("sum(array) any")
 def sum_(items: list[Json]) -> Json:
-    """Adds up a list of numbers, of quantities or of durations."""
     if items.__class__ is ItemsList:
         raise _mismatch("sum")
     if not items:
@@ -89,15 +82,8 @@ def sum_(items: list[Json]) -> Json:
     return reduce(lambda total, item: _combined("sum", total, item, operator.add), items)
 
 
-@function("subtract(any, any) any", "subtract('1h', '20m30s')")
-def subtract(left: Json, right: Json) -> Json:
-    """Subtracts the second number, quantity or duration from the first."""
-    return _combined("subtract", left, right, operator.sub)
-
-
-@function("multiply(any, any) any", "multiply('250m', `4`)")
+@function("multiply(any, any) any")
 def multiply(left: Json, right: Json) -> Json:
-    """Multiplies two numbers, or a quantity or duration with a number."""
     first, second = _operand(left, "multiply"), _operand(right, "multiply")
     if isinstance(first, float):
         if isinstance(second, float):
@@ -110,9 +96,8 @@ def multiply(left: Json, right: Json) -> Json:
     return _from_seconds(in_seconds(int(first)) * second)
 
 
-@function("divide(any, any) any", "divide('2Gi', '512Mi')")
+@function("divide(any, any) any")
 def divide(left: Json, right: Json) -> Json:
-    """Divides numbers, quantities or durations by their like, or the latter by a number."""
     first, second = _operand(left, "divide"), _operand(right, "divide")
     if isinstance(first, float):
         if not isinstance(second, float):
@@ -144,9 +129,8 @@ def _quantity_quotient(first: Quantity, second: Quantity) -> str:
         raise _zero_divisor("divide") from None
 
 
-@function("modulo(any, any) any", "modulo(`10`, `3`)")
+@function("modulo(any, any) any")
 def modulo(left: Json, right: Json) -> Json:
-    """The remainder of a division of whole numbers, whole quantities or durations."""
     first, second = _operand(left, "modulo"), _operand(right, "modulo")
     if isinstance(first, _Duration) and isinstance(second, _Duration):
         if not second:
@@ -174,9 +158,8 @@ def _remainder(dividend: int, divisor: int) -> int:
     return -remainder if dividend < 0 else remainder
 
 
-@function("round(number, number) number", "round(`3.14159`, `2`)")
+@function("round(number, number) number")
 def round_(number: float, decimals: float) -> float:
-    """Rounds a number to so many decimals, halves away from zero."""
     if not math.isfinite(decimals) or decimals != truncate_to_int64(decimals):
         raise function_error("round", "Non-integer argument(s) passed for round off")
     if decimals < 0:
@@ -208,36 +191,20 @@ def _half_away(number: float) -> float:
     return math.copysign(whole, number)
 
 
-@function("abs(number) number", "abs(`-3`)")
-def abs_(number: float) -> float:
-    """A number without its sign."""
-    return abs(number)
+def _whole(rounded: Callable[[float], int], number: float) -> float:
+    return math.copysign(rounded(number), number) if math.isfinite(number) else number
 
 
-@function("ceil(number) number", "ceil(`1.2`)")
-def ceil(number: float) -> float:
-    """The next whole number, upwards."""
-    return math.copysign(math.ceil(number), number) if math.isfinite(number) else number
-
-
-@function("floor(number) number", "floor(`1.8`)")
-def floor(number: float) -> float:
-    """The next whole number, downwards."""
-    return math.copysign(math.floor(number), number) if math.isfinite(number) else number
-
-
-@function("avg(array[number]) number", "avg(`[1, 2, 3]`)")
+@function("avg(array[number]) number")
 def avg(numbers: list[float]) -> float:
-    """The average of a list of numbers."""
     total = 0.0
     for number in numbers:
         total += number
     return total / len(numbers) if numbers else math.nan
 
 
-@function("to_number(any) number", "to_number('1.5')")
+@function("to_number(any) number")
 def to_number(value: Json) -> Json:
-    """Return the number that a text spells; null for any other text."""
     if is_number(value):
         return value
     if isinstance(value, str):
@@ -248,3 +215,16 @@ def to_number(value: Json) -> Json:
     if value is None or value.__class__ in (bool, list, dict):
         return None
     raise FunctionError("unknown type")
+
+
+FUNCTIONS = functions(
+    {
+        "add(any, any) any": lambda left, right: _combined("add", left, right, operator.add),
+        "subtract(any, any) any": lambda left, right: _combined(
+            "subtract", left, right, operator.sub
+        ),
+        "abs(number) number": abs,
+        "ceil(number) number": lambda number: _whole(math.ceil, number),
+        "floor(number) number": lambda number: _whole(math.floor, number),
+    }
+)

@@ -343,8 +343,7 @@ def read_index(name: str, root: Path) -> IndexedLibrary:
 
 
 def index_files(name: str, root: Path, files: Mapping[str, bytes]) -> IndexedLibrary:
-    """The policies of a library that is not on disk: the same as `read_index` gives of its files
-    below root."""
+    """Index the policies of a library in memory, as `read_index` does for files below root."""
     folders: dict[str, dict[str, bytes]] = {}
     for path in sorted(files):
         folder, _, file = path.rpartition("/")

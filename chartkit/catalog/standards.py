@@ -62,8 +62,7 @@ class StandardControl:
         return self.document.locate(*self.path, *path)
 
     def locate_policy(self, position: int) -> Location:
-        """The place of a policy's name; position: among `policies` and `also`, one after the
-        other."""
+        """The place of a policy's name; position: in `policies` and `also`, one after the other."""
         count = len(self.policies)
         if position < count:
             return self.locate("policies", position)

@@ -141,8 +141,7 @@ def apply_update(update: Update, project: Path) -> None:
 
 
 def vendored_names(name: str | None, project: Path) -> list[str]:
-    """The vendored library of a name, or all of them; raises InputError for one that is not
-    there."""
+    """The vendored library of a name, or all of them; raises InputError for a missing one."""
     names = [folder.name for folder in vendored(project)]
     if name is None:
         return names

@@ -117,8 +117,7 @@ class _Reader:
         self._is_block = True
 
     def documents(self, text: str, offset: int, line: int) -> Iterator[BuiltDocument]:
-        """Yield the document of a text, if there is one; offset, line: where it begins. Raise
-        `_UnusualError`."""
+        """Yield the document of a text, if any, that begins at offset; raise `_UnusualError`."""
         begin = 0
         if text.startswith("---"):
             marker = _MARKER.match(text)

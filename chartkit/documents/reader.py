@@ -32,8 +32,7 @@ _AROUND = 2
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A text and its name in messages; lines: those of the file before the text, where it is a part
-    of one."""
+    """A text and its name in messages; lines: of the file before it, where it is a part."""
 
     file: str
     text: str

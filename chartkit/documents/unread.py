@@ -29,8 +29,7 @@ _PROJECT: Final = "chartkit.yaml"
 
 
 def unread(error: ChartkitError) -> Diagnostic:
-    """Return the row about a file, folder or chart that cannot be read: the error's place, reason
-    and way out."""
+    """Return the row about an unreadable file, folder or chart: place, reason and way out."""
     return Diagnostic(UNREAD, Severity.ERROR, error.message, error.location, error.hint)
 
 

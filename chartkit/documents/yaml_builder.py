@@ -40,8 +40,7 @@ NextEvent = Callable[[], Any]
 
 
 class Start(NamedTuple):
-    """The beginning of a value: its line (from 1), its column (from 0), and its offset in the text,
-    in characters."""
+    """The beginning of a value: line (from 1), column (from 0), and offset in characters."""
 
     line: int
     column: int

@@ -281,8 +281,7 @@ def stop() -> None:
 
 
 def close() -> None:
-    """End Helm and remove its copies of charts, once no call waits for it. The next call starts it
-    anew."""
+    """End Helm once no call waits for it, and remove its charts. The next call starts it anew."""
     with _starting:
         if _helm.cache_info().currsize:
             _helm().close()

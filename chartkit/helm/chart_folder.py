@@ -120,8 +120,7 @@ def _class(negated: bool, members: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A file or folder of a chart: its path in the chart, the real one, and what tells it from its
-    next version."""
+    """A file or folder of a chart: its path there, the real one, and the mark of this version."""
 
     name: str
     path: str

@@ -39,8 +39,7 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One message of `helm lint`; severity 0: a warning of Helm's log, 1: info, 2: warning,
-    3: error."""
+    """One message of `helm lint`; severity 0: a logged warning, 1: info, 2: warning, 3: error."""
 
     severity: int
     path: str
@@ -54,8 +53,7 @@ def logged(warnings: Iterable[str]) -> list[Finding]:
 
 @dataclass(frozen=True, slots=True)
 class Texts:
-    """Rendered texts by `chart/templates/file`; warnings: those that Helm logged, as
-    lines to be shown."""
+    """Rendered texts by `chart/templates/file`; warnings: logged by Helm, as lines to show."""
 
     files: Mapping[str, str]
     warnings: tuple[str, ...] = ()

@@ -47,8 +47,7 @@ class TemplateLine:
 
     @property
     def value_key(self) -> tuple[str, ...] | None:
-        """The path in the chart's values of the one value that the line gives; None without one,
-        and with any other."""
+        """The path of the one value of the chart that the line gives; None for none or several."""
         reads = set(self.reads)
         only = reads.pop() if len(reads) == 1 else None
         return only[1:] if only is not None and len(only) > 1 and only[0] == _VALUES else None

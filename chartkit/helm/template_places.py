@@ -277,8 +277,7 @@ class ChartPlaces:
 
 @dataclass(frozen=True, slots=True)
 class FieldPlace:
-    """The place of a field: its template's path in the chart, the line, and the steps of its path
-    that exist there."""
+    """The place of a field: its template, the line, and the steps of its path that exist there."""
 
     template: str
     line: TemplateLine
@@ -286,8 +285,7 @@ class FieldPlace:
 
     @property
     def column(self) -> int:
-        """The column (from 1) of the field's key; 0 where the line has the key twice or not at
-        all."""
+        """The column (from 1) of the field's key; 0 where the line has the key twice or never."""
         key = re.compile(rf"(?<![\w.-])[\"']?{re.escape(self.path[-1])}[\"']?:(?=\s|$)")
         columns = [match.start() + 1 for match in key.finditer(self.line.text)]
         return columns[0] if len(columns) == 1 else 0
@@ -311,8 +309,7 @@ class ScopedValues:
     layers: Sequence[tuple[Document, int]]
 
     def source(self, key: Sequence[str], value: Json) -> tuple[Document, tuple[str, ...]] | None:
-        """Return the last file that has a key, and the path of the key there; None where no file
-        gives the value."""
+        """Return the last file that has a key, and its path there; None where no file gives it."""
         whole = (*self.scope, *key)
         for document, above in reversed(self.layers):
             current = _at(document.body, whole[above:])

@@ -134,8 +134,7 @@ def _given(container: Body, flag: str, alone: str | None) -> Iterator[str]:
 
 @dataclass(frozen=True, slots=True)
 class ResourceName:
-    """A resource as roles call it; guessed: the kind whose plural is a guess, empty where it is
-    known."""
+    """A resource as roles call it; guessed: the kind whose plural is a guess, empty if known."""
 
     group: str
     resource: str

@@ -39,8 +39,7 @@ _MOST_STEPS = 2
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """body: a document with all of SECTIONS; source, digest: of the file, empty for the one that
-    comes with chartkit."""
+    """body: a document with all SECTIONS; source, digest: of the file, empty for chartkit's own."""
 
     body: Body
     source: str = ""

@@ -205,8 +205,7 @@ def join_with(values: Expression, separator: str, form: str = "%s") -> Expressio
 
 
 def each(values: Expression, form: str) -> Expression:
-    """A list of texts, every one of them put in a form with one `%s`; none of them has a line
-    break."""
+    """A list of texts, each put in a form with one `%s`; none of them has a line break."""
     joined = join_with(values, "\n", form)
     return Expression(
         f'(ternary (list) (splitList "\\n" {joined.code}) (empty {values.code}))',

@@ -177,8 +177,7 @@ class TemplatePlaces(Places):
     begin: Location
 
     def locate(self, *path: str | int) -> Location:
-        """Return the location of the key or list item at a path, or of its nearest parent that is
-        the same in both."""
+        """Return the location of the key or item at a path, or of its nearest parent in both."""
         outline, steps = outline_of(self.template), self._shared(path)
         return outline.locate(*steps) if outline and steps else replace(self.begin, places=self)
 

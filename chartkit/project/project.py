@@ -118,8 +118,7 @@ class Project:
         )
 
     def environments_of(self, name: str) -> Sequence[Environment]:
-        """Return an environment by name, or all its clusters; raise InputError for a name that is
-        not there."""
+        """Return an environment by name, or all its clusters; raise InputError for another name."""
         environment = self.environments.get(name)
         if environment is not None:
             return (environment,)

@@ -158,8 +158,7 @@ class _Files:
         return self._digest.hexdigest()
 
     def add(self, path: Path, depth: int = 0) -> None:
-        """Add the state of a file or folder, which may be missing; raise _UnknownError for anything
-        else."""
+        """Add the state of a file or folder, perhaps missing; raise _UnknownError for others."""
         real = os.path.realpath(path)
         self._write(str(path), real)
         try:

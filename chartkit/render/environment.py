@@ -81,8 +81,7 @@ def written_chart(folder: Path, environment: Environment) -> RenderedChart:
 
 
 def written_values(folder: Path, environment: Environment) -> list[Path]:
-    """Return an environment's values files of a chart on disk; raise InputError where one was not
-    written."""
+    """Return an environment's values files of a chart; raise InputError for a missing one."""
     files = [folder / name for name in environment.values_files]
     for file in files:
         if not file.is_file():

@@ -336,8 +336,7 @@ def plan_charts(
 
 
 def plan_values_alone(project: Project, upstream: Mapping[str, Vendored]) -> Iterator[ChartPlan]:
-    """Plan the values files of a chart that the project does not have: policy-reporter's, unless
-    it is vendored."""
+    """Plan values files for a chart outside the project: policy-reporter's, unless vendored."""
     settings = {
         env.name: (env.policy_reporter, env.monitoring)
         for env in project.environments.values()

@@ -62,8 +62,7 @@ def markdown_table(headers: Sequence[str], rows: Iterable[Sequence[str]]) -> str
 
 
 def cut_comment(text: str) -> str:
-    """Return a text of Markdown that a comment of a pull request takes: its first lines, and how
-    many are left out."""
+    """Return the first lines of a Markdown text that fit a comment, and how many are left out."""
     if len(text) <= COMMENT_LIMIT:
         return text
     kept, left = [], COMMENT_LIMIT - _FRAME
@@ -83,8 +82,7 @@ def _cut_note(count: int, noun: str) -> str:
 
 
 class MarkdownWriter:
-    """A report with totals and a table of failures, warnings and errors; with `detailed`, of every
-    result."""
+    """A report with totals and a table of failures, warnings and errors; `detailed`: of all."""
 
     def __init__(self, options: ReportOptions) -> None:
         self._options = options
@@ -359,8 +357,7 @@ Block: TypeAlias = str | Heading | Table | Items | Code | Markup
 
 
 def text_of(blocks: Iterable[Block], screen: Screen) -> Iterator[str]:
-    """Yield blocks as text: lines are folded at the width of the screen, and have no colours where
-    it shows none."""
+    """Yield blocks as text, folded at the width of the screen, without colours if it has none."""
     for block in blocks:
         text = "\n".join(_lines(block, screen.width))
         if not isinstance(block, Code):

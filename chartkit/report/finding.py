@@ -96,8 +96,7 @@ class Finding:
 
     @property
     def file(self) -> str:
-        """The file with `/` between folders; empty where there is no text, as for objects of a
-        cluster."""
+        """The file with `/` between folders; empty where there is no text, as in a cluster."""
         location = self.location
         if location is None or location.file.startswith("<"):
             return ""

@@ -320,8 +320,7 @@ class ResultCache(Generic[T]):
 
 
 def resource_id(resource: Resource) -> str:
-    """Return `kind/namespace/name`, `kind/name` without a namespace, or the location of plain
-    JSON."""
+    """Return `kind/namespace/name` or `kind/name`, or the location of plain JSON."""
     if not resource.kind:
         return str(resource.location)
     return "/".join(part for part in (resource.kind, resource.namespace, resource.name) if part)

@@ -72,8 +72,7 @@ class ResultRows:
         accepted: Accepted,
         subject: str = "",
     ) -> str:
-        """Return items for an object's results; subject: their `resources`, empty where they have
-        none."""
+        """Return items for an object's results; subject: their `resources`, or empty."""
         rows: list[str] = []
         for position, result in enumerate(results):
             if is_left_out(result):
@@ -120,8 +119,7 @@ def is_left_out(result: RuleResult) -> bool:
 
 
 class NamespaceReportWriter:
-    """A stream of YAML documents, with a report for the cluster, then one for each namespace,
-    sorted."""
+    """A stream of YAML documents: a report for the cluster, then one a namespace, sorted."""
 
     def __init__(self, options: ReportOptions, api: ReportApi) -> None:
         self._api = api

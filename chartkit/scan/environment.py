@@ -69,8 +69,7 @@ class ProjectEnvironment:
 
 
 class UnsentObjects:
-    """The objects that an environment's Kyverno is not sent, with what its policies would have
-    found."""
+    """The objects that an environment's Kyverno is not sent, with what its policies would find."""
 
     def __init__(self, environment: ProjectEnvironment, labels: Labels) -> None:
         self._environment = environment

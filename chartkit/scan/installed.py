@@ -62,8 +62,7 @@ def keep_engine(reader: Reader) -> None:
 
 
 def server_version(reader: Reader) -> str:
-    """Return the version of the server, without what a provider adds (`v1.34.1-eks-…`); empty where
-    it does not say."""
+    """Return the version of the server without a provider's suffix; empty where it has none."""
     try:
         answer = reader.source.get(_VERSION)
     except RefusedError:

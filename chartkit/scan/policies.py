@@ -259,8 +259,7 @@ def _names(objects: Sequence[Resource], names: CustomNames) -> CustomNames:
 def read_policies(
     source: str, parameters: Mapping[str, Json], policy_type: str, note: Note
 ) -> tuple[list[Resource], bool]:
-    """Return the policies of a source in the requested form, and whether it is a profile; raise
-    InputError."""
+    """Return the policies of a source in a form, and whether it is a profile; raise InputError."""
     path = Path(source)
     if not is_there(path):
         if source not in profile_names():

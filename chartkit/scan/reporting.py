@@ -71,8 +71,7 @@ class Console:
         return grouping(self.note, self.detailed)
 
     def note(self, diagnostic: Diagnostic) -> None:
-        """Write a finding to standard error, and keep it if it is about an input that cannot be
-        read."""
+        """Write a finding to standard error, and keep one about an input that cannot be read."""
         self.unread.extend(filter(is_unread, (diagnostic,)))
         if not self.quiet or diagnostic.severity is Severity.ERROR:
             self.stderr(str(diagnostic))
@@ -315,8 +314,7 @@ class ScanReport:
         return nearest_miss(self.running, self._context, objects)
 
     def timed(self, context: ScanContext) -> ScanContext:
-        """Return a context in which it is measured what policies take, and asked why, if that is
-        wanted."""
+        """Return a context that measures what policies take, and asks why, if that is wanted."""
         context = replace(context, reasons=self._reasons)
         if self._timings is None:
             return context

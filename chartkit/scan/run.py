@@ -227,8 +227,7 @@ class _SpanJudge:
 
 
 class ObjectScan(NamedTuple):
-    """The scan of objects that are in memory. jobs: processes; shown: what reports show of
-    places."""
+    """The scan of objects in memory. jobs: processes; shown: what reports show of places."""
 
     policies: Sequence[RunnablePolicy]
     context: ScanContext
@@ -243,8 +242,7 @@ class ObjectScan(NamedTuple):
         step: Callable[[], None] = lambda: None,
         whole: Callable[[], AbstractContextManager[None]] = nullcontext,
     ) -> None:
-        """Call sink with the objects and their results in order, each in a block of `whole`, and
-        step after each."""
+        """Call sink with objects and their results, each in a block of `whole`, and then step."""
         complete = self.completion
         if self.jobs < 2 or len(objects) * len(self.policies) < _LEAST:
 

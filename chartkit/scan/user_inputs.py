@@ -154,8 +154,7 @@ def read_exceptions(
 def exception_objects(
     paths: Sequence[Path], note: Note, named: Callable[[Resource], Resource] = lambda r: r
 ) -> list[Resource]:
-    """Return the PolicyExceptions of files and folders as objects; raise InputError for a path
-    without any."""
+    """Return the PolicyExceptions of paths; raise InputError for a path without any."""
     resources: list[Resource] = []
     for path in paths:
         from chartkit.scan.exceptions.model import exceptions_at
@@ -171,8 +170,7 @@ def exception_objects(
 
 
 def load_user_inputs(options: WorldOptions, note: Note) -> UserInputs:
-    """Load the user's settings for requests, with the registries and services that may be called;
-    raise InputError."""
+    """Load the user's settings for requests, with what may be called; raise InputError."""
     registry, hosts = options.registry, options.network.allowed_hosts
     given = (options.values, options.settings, options.userinfo, options.context_file, hosts)
     if not any(given) and registry.are_default:

@@ -109,8 +109,7 @@ EVERYTHING: Final = Selection()
 
 
 def mistakes(inputs: TestInputs, answers: Answers) -> Iterator[Diagnostic]:
-    """Yield a warning for each policy, rule, result and object that an expectation names and that
-    does not exist."""
+    """Yield a warning for each missing policy, rule, result and object of an expectation."""
     policies = inputs.policies
     rules = {
         policy.policy.name: [rule.name for rule in policy.policy.rules]

@@ -47,8 +47,7 @@ class Token:
     _end: float = 0.0
 
     def goes_on(self) -> bool:
-        """Report whether there is time left; raise CancelledError where the editor has cancelled
-        the request."""
+        """Report whether there is time left; raise CancelledError for a cancelled request."""
         if self.cancelled.is_set():
             raise CancelledError
         self._end = self._end or time.monotonic() + SECONDS

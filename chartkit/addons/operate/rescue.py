@@ -73,8 +73,7 @@ class Refusal:
 
 
 def refusals(cluster: Cluster) -> tuple[list[Refusal], list[str]]:
-    """Return the objects refused now, or within the last hour, each once, and why something could
-    not be asked."""
+    """Return the objects refused in the last hour, each once, and why something was not asked."""
     refused: list[Refusal] = []
     notes: list[str] = []
     recent = datetime.now(UTC) - _RECENT

@@ -35,8 +35,7 @@ _MOST_PARTS: Final = 400
 
 
 def evaluate(given: Body, step: Callable[[int], object]) -> Body:
-    """Return the results of policies for objects; step: called with the number of each, before it
-    is judged."""
+    """Return the results of policies for objects; step: called with each number before it."""
     problems = Problems("policies")
     answer: Body = {"rows": [], "mutated": [], "generated": [], "problems": problems.found}
     try:

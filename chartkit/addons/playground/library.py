@@ -16,8 +16,7 @@ _BUILT_IN: Final = "Built-in policies"
 
 
 def library(_given: Body) -> Body:
-    """Return the policies with objects that fail and objects that pass, and the groups that each is
-    shown in."""
+    """Return the policies with objects that fail and pass, and the groups of each."""
     if FILE.is_file():
         index: Body = json.loads(FILE.read_bytes())
         return index

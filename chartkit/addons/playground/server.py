@@ -68,8 +68,7 @@ def playground(folder: Path, port: int) -> None:
 
 
 def pages(folder: Path) -> Mapping[str, Path]:
-    """Return the files of a built page by their paths in URLs; raise InputError for a folder that
-    holds none."""
+    """Return the files of a built page by URL path; raise InputError for an empty folder."""
     if not (folder / _INDEX).is_file():
         raise InputError("holds no built playground", Location(str(folder)), _HOW)
     root = folder.resolve()
@@ -82,8 +81,7 @@ def pages(folder: Path) -> Mapping[str, Path]:
 
 
 def serving(files: Mapping[str, Path], port: int) -> ThreadingHTTPServer:
-    """Return a server of files at a port of this machine, 0 for any; raise InputError for a port
-    that is taken."""
+    """Return a server of files at a port here, 0 for any; raise InputError for a taken port."""
 
     class Handler(_Handler):
         known = files

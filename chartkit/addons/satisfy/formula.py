@@ -139,8 +139,7 @@ def _flat(
 
 
 def every(variable: str, place: Place, part: Formula) -> Formula:
-    """Return a formula for every element of a list; an element that is a value itself may as well
-    be taken away."""
+    """Return a formula for every element of a list, of which values may as well be taken away."""
     if isinstance(part, Atom) and part.place == Place(variable):
         part = replace(part, test=removable(part.test))
     return Every(variable, place, part)

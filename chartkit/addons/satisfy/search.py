@@ -223,8 +223,7 @@ def place_of(want: Want, path: FieldPath) -> Location:
 
 
 def changed_paths(before: Json, after: Json, path: FieldPath = ()) -> Iterator[FieldPath]:
-    """Yield the paths that differ, what is new as a whole before its parts, and the last items of
-    lists first."""
+    """Yield the paths that differ: a new whole before its parts, last items of lists first."""
     if before is MISSING or type(before) is not type(after) or not isinstance(after, dict | list):
         if not same(before, after):
             if path:

@@ -340,8 +340,7 @@ def _signature(roots: tuple[Path, ...]) -> Iterator[tuple[str, tuple[int, ...]]]
 
 @dataclass
 class ClusterPolicies:
-    """The policies of a live cluster, or of a recording of one; options: for objects and settings
-    besides."""
+    """The policies of a cluster or a recording; options: for objects and settings besides."""
 
     options: RequestOptions
     source: ClusterSource

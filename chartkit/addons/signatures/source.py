@@ -191,8 +191,7 @@ class LocalBlobs:
     with the keys of transparency logs: no registry is asked, and no log."""
 
     def __init__(self, keys: KeySource = NO_SECRETS, trust: Trusting | None = None) -> None:
-        """Create the port. keys: of Secrets; trust: gives the trusted root, the public instance's
-        for None."""
+        """keys: of Secrets; trust: gives the trusted root, the public instance's for None."""
         self._keys = keys
         self._trust = trust
 

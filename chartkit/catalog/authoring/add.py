@@ -64,8 +64,7 @@ def new_profile(name: str, title: str, reference: str) -> str:
 
 
 def with_policy(text: str, reference: str, file: Path) -> str:
-    """A profile's text with one policy more, the last; raises InputError where it cannot be
-    edited."""
+    """A profile's text with one policy more at its end; raises InputError if it is not editable."""
     body: Body = parse_yaml(text)
     spec = body["spec"]
     policies = {**spec.get("policies", {}), reference: {}}

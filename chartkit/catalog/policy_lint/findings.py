@@ -80,8 +80,7 @@ def rule_findings(
 
 
 def run_findings(policies: Sequence[RunnablePolicy]) -> Iterator[Diagnostic]:
-    """Yield the findings of the rules about several policies together; none without the add-on that
-    decides them."""
+    """Yield the findings of rules about several policies; none without the add-on for them."""
     addon = addons().get("satisfy")
     usual = {rule.id: rule.level for rule in RULES}
     rows = () if addon is None else loaded(addon.ports["together"])(policies)

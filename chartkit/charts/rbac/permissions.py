@@ -317,8 +317,7 @@ def needs(bodies: Iterable[Body], definitions: Iterable[Body] = ()) -> Needs:
 
 
 def definitions_beside(folder: Path) -> tuple[Body, ...]:
-    """The custom resource definitions in a policy's folder; raises InputError where they cannot be
-    read."""
+    """The custom resource definitions in a policy's folder; raises InputError for bad files."""
     file = folder / DEFINITIONS_FILE
     documents = read_file(file) if file.is_file() else ()
     bodies = (document.body for document in documents if isinstance(document.body, dict))

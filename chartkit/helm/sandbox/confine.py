@@ -25,8 +25,7 @@ if TYPE_CHECKING:
 
 
 class Exit:
-    """The exit code with which a child reports why it stopped itself; Go's runtime uses 2, shells
-    126 and above."""
+    """The exit code of a child that stopped itself; Go uses 2, shells 126 and above."""
 
     CPU: Final = 101
     MEMORY: Final = 102

@@ -250,8 +250,7 @@ class RecordingServices:
 
 
 class RecordedServices:
-    """Recorded answers of services; for others, the services themselves where the user allows
-    it."""
+    """Recorded answers of services; for others, the services themselves where that is allowed."""
 
     def __init__(self, source: RecordedSource, beside: ServiceSource | None) -> None:
         self._source = source

@@ -236,8 +236,7 @@ def live_world(
 
 
 class LiveKeys:
-    """The engine's port for keys; of a Secret nothing but `cosign.pub` is kept, here and in a
-    recording."""
+    """The engine's port for keys; of a Secret only `cosign.pub` is kept, also in recordings."""
 
     def __init__(self, reader: Reader) -> None:
         self._reader = reader

@@ -38,8 +38,7 @@ _DEEPEST: Final = 24
 
 
 class SourceKind(StrEnum):
-    """The kind of a source: a folder, an archive, a git checkout, or a chart of a Helm
-    repository."""
+    """The kind of a source: a folder, an archive, a git checkout, or a Helm repository's chart."""
 
     FOLDER = "folder"
     ARCHIVE = "archive"

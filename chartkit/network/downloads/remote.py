@@ -152,8 +152,7 @@ def fetch(source: RemoteSource, allowed: AllowedHosts, limits: Limits = DEFAULT)
 def fetch_repository(
     source: RemoteSource, ref: str, limits: Limits, route: Route = anywhere
 ) -> tuple[str, dict[str, bytes]]:
-    """Return the commit that a ref of a repository names, and the files that the source means;
-    raise InputError."""
+    """Return the commit of a ref, and the files that the source means; raise InputError."""
     only = (source.path,) if source.path else ()
     take = fetch_ssh_revision if source.is_ssh else fetch_revision
     return take(source.url, ref, limits, only, route)

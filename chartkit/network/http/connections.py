@@ -216,8 +216,7 @@ def _is_direct(host_port: HostPort) -> bool:
 
 
 def through(proxy: str, trust: ssl.SSLContext) -> ProxyManager:
-    """Return connections through a proxy, which resolves names by itself; raises ValueError for an
-    invalid proxy."""
+    """Return connections through a proxy, which resolves names; raise ValueError for a bad one."""
     parts = urlsplit(proxy)
     sent = {}
     if parts.username and parts.password is not None:

@@ -50,8 +50,7 @@ class ResolvedReference:
 
 
 class Artifacts:
-    """Asks registries with one set of credentials. Failures are kept, too, so that no call waits
-    twice for one."""
+    """Asks registries with one set of credentials, once for each thing: failures are kept, too."""
 
     def __init__(self, client: Client) -> None:
         self._client = client

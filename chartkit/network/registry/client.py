@@ -67,8 +67,7 @@ class _Endpoint:
 
 
 class Client:
-    """Reads documents of images with one set of credentials, and keeps the tokens that it was
-    given."""
+    """Reads documents of images with one set of credentials, and keeps the tokens that it got."""
 
     def __init__(
         self, settings: Settings, transport: Transport, keychain: Keychain, insecure: bool = False
@@ -260,8 +259,7 @@ def _scope(image: RegistryReference) -> str:
 
 
 def is_deeper(value: Json, levels: int) -> bool:
-    """Report whether a document has more levels of mappings and lists; the values in them count as
-    one."""
+    """Report whether a document has more levels of mappings and lists; all values are one level."""
     level: list[Json] = [value]
     for _ in range(levels):
         level = [

@@ -88,8 +88,7 @@ class Login:
 
 @dataclass(frozen=True, slots=True)
 class DockerConfig:
-    """A configuration file; an empty one where there is none. first: the `auths` that come before
-    all that it says."""
+    """A configuration file, empty where there is none. first: the `auths` that come before it."""
 
     auths: Mapping[str, Body]
     helpers: Mapping[str, str]
@@ -144,8 +143,7 @@ def read_login(body: Body, shown: str) -> Login | None:
 
 
 def read_docker_config() -> DockerConfig:
-    """Read the user's file; raises InputError for one that is wrong, and shows nothing of its
-    content."""
+    """Read the user's file; raise InputError for a wrong one, without showing its content."""
     path = _path()
     location = Location(str(path))
     try:

@@ -214,8 +214,7 @@ def _key(before: list[Json], after: list[Json]) -> str:
 
 @dataclass(frozen=True, slots=True, order=True)
 class Identity:
-    """The identity of an object across renders: its API group (not the version), kind, namespace
-    and name."""
+    """The identity of an object across renders: API group without version, kind, and names."""
 
     group: str
     kind: str

@@ -142,8 +142,7 @@ def filters(change: ObjectChange) -> Iterator[Risk]:
 
 
 def generators(change: ObjectChange) -> Iterator[Risk]:
-    """Rate the removal of a generating policy, or of one of its rules: its objects are deleted or
-    orphaned."""
+    """Rate the removal of a generating policy or rule: its objects are deleted or orphaned."""
     if is_policy(change) and change.before is not None:
         reason = policy_risks.lost(change.before, change.after)
         if reason is not None:

@@ -219,8 +219,7 @@ def _names(message: str, key: str) -> bool:
 
 
 class Totals:
-    """The number of failures, errors and warnings of each policy, and of the objects that have
-    them."""
+    """The failures, errors and warnings of each policy, and the objects that have them."""
 
     def __init__(self) -> None:
         self._names: dict[str, str] = {}

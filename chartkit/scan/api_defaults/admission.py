@@ -120,8 +120,7 @@ def _texts(pod: Body, name: str) -> Body:
 
 
 def decisive_metadata(pod: Body) -> tuple[Body, Body]:
-    """Return the labels and annotations of a Pod on which the defaults of its specification
-    depend."""
+    """Return the labels and annotations of a Pod on which defaults of its specification depend."""
     has_terms = any(
         path.partition(".")[0].removesuffix("[]") in spec
         for spec in at(pod, "spec")

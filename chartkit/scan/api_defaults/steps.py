@@ -231,8 +231,7 @@ def target_port(port: Body) -> None:
 
 
 def pull_policy(image: Json) -> str:
-    """Return `Always` for the tag latest, which is also the tag of an image without tag and
-    digest."""
+    """Return `Always` for the tag latest, which is also that of an image without tag and digest."""
     if not isinstance(image, str):
         return "IfNotPresent"
     try:

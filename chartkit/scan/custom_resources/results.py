@@ -71,8 +71,7 @@ class CustomResources:
         return {f"{KIND}/{name}": _facts(name) for name in sorted(names)}
 
     def results(self, resource: Resource) -> list[RuleResult]:
-        """Return the failures of an object, or one result that it passes; none for an object of
-        another kind."""
+        """Return the failures of an object, or one pass; nothing for an object of another kind."""
         kind = kind_of(resource)
         custom = self.definitions.kinds.get(kind)
         if custom is None:

@@ -83,8 +83,7 @@ def check(
 
 
 def _unknown(exception: FiledException, policies: Sequence[RunnablePolicy]) -> Iterator[Diagnostic]:
-    """Yield the policies and rules that an exception names and that do not exist, or that it
-    names none."""
+    """Yield the missing policies and rules that an exception names, or that it names none."""
     resource = exception.resource
     if not exception.policies:
         key = "exceptions" if exception.is_legacy else "policyRefs"

@@ -57,8 +57,7 @@ def require_baseline(options: GateOptions) -> None:
 
 
 def written_rule(rule: str) -> str:
-    """Return the name of a rule as its policy has it, without Kyverno's prefixes for the forms for
-    pod controllers."""
+    """Return the name of a rule as its policy has it, without the prefixes of autogen forms."""
     for prefix in _AUTOGEN:
         rule = rule.removeprefix(prefix)
     return rule

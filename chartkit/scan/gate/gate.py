@@ -122,8 +122,7 @@ class Tally:
 
 
 class Gate:
-    """The gate of one run; objects: the names of those that were judged, where there is a
-    baseline."""
+    """The gate of one run; objects: the names of judged ones, where there is a baseline."""
 
     def __init__(
         self,

@@ -26,8 +26,7 @@ _CHANGING: Final = frozenset({Phase.MUTATE, Phase.IMAGES})
 
 @dataclass(frozen=True, slots=True)
 class Selector:
-    """One selector. option: `--select` or `--skip`; key: one of `KEYS`, or the name of a
-    standard."""
+    """One selector. option: `--select` or `--skip`; key: of `KEYS`, or the name of a standard."""
 
     option: str
     key: str
@@ -156,8 +155,7 @@ class Selection:
         )
 
     def runs(self, traits: PolicyTraits, policy: RunnablePolicy) -> bool:
-        """Report whether a policy needs to run: it may change objects for others, or any of its
-        rules is selected."""
+        """Report whether a policy needs to run: it may change objects, or has a selected rule."""
         rules = rule_names(policy)
         identity = policy.policy.id
         return bool(policy.phases & _CHANGING) or any(

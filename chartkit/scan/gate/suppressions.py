@@ -50,8 +50,7 @@ class Suppression(NamedTuple):
     location: Location
 
     def covers(self, result: RuleResult) -> bool:
-        """Report whether it is about a result's rule; a rule is named as the policy has it, or as
-        reports do."""
+        """Report whether it is about a result's rule, named as the policy or as reports have it."""
         if self.policy not in (result.policy, result.policy_id):
             return False
         return not self.rule or self.rule in (result.rule, written_rule(result.rule))

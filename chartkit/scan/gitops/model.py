@@ -145,8 +145,7 @@ class _Nowhere(Places):
 
 
 class Room:
-    """The letters that templates and referenced texts may have together in one run, each time that
-    they are used."""
+    """The letters that templates and referenced texts may have together in one run."""
 
     def __init__(self) -> None:
         self._left = _MOST_LETTERS

@@ -76,8 +76,7 @@ class Judged(NamedTuple):
 def judged(
     resource: Resource, results: Sequence[RuleResult], shown: Shown, given: Resource | None = None
 ) -> Judged:
-    """Return an object with its results for another process; given: the object that the other
-    process has."""
+    """Return an object with its results for another process, which has the given object."""
     sent = None if resource is given else resource
     if not isinstance(resource.location.places, Document | ItemPlaces):
         return Judged(sent, results, None)

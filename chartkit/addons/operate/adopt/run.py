@@ -223,8 +223,7 @@ def take_exceptions(
 
 @dataclass(frozen=True, slots=True)
 class Adoption:
-    """folder: the project's; files: their texts by path in it; rows: what became of everything
-    that is in use."""
+    """folder: the project's; files: texts by path in it; rows: what became of what is in use."""
 
     folder: Path
     files: dict[str, str]

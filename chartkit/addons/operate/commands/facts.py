@@ -73,8 +73,7 @@ def update(source: str | None, digest: str | None, reset: bool) -> None:
 
 
 def read_facts(content: bytes, source: str) -> Facts:
-    """Return the facts of a file; raise InputError for a mistake, and where it knows less than
-    chartkit does."""
+    """Return the facts of a file; raise InputError for a mistake, and for older facts."""
     from chartkit.documents.input_files import decoded
     from chartkit.documents.reader import read_text
     from chartkit.kyverno.releases import (

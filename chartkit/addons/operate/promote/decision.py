@@ -69,8 +69,7 @@ def caveats_of(candidate: Candidate, everywhere: bool) -> tuple[str, ...]:
 
 
 def asks_for_objects_alone(candidate: Candidate) -> bool:
-    """Report whether an object alone decides about a policy: not who sends it, the operation, or
-    what else is there."""
+    """Report whether an object alone decides, not its sender, the operation or other objects."""
     for runnable in candidate.compiled:
         spec = mapping_at(runnable.policy.resource.body, "spec")
         text = json.dumps(spec, ensure_ascii=False)

@@ -121,8 +121,7 @@ def cluster_reports(reader: Reader) -> Iterator[ReportedResult]:
 def reporter_results(
     url: str, policies: Sequence[str], services: ServiceSource
 ) -> Iterator[ReportedResult]:
-    """Yield the results of some policies; raise InputError where policy-reporter does not answer as
-    its API does."""
+    """Yield the results of policies; raise InputError where policy-reporter answers otherwise."""
     if urlsplit(url).scheme not in ("http", "https"):
         raise InputError(f"'{url}' is not a URL of policy-reporter", hint="http://HOST:PORT")
     for path in _PATHS:

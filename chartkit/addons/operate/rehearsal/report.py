@@ -200,8 +200,7 @@ class Task:
 
 
 def tasks(rehearsal: Rehearsal) -> Iterator[Task]:
-    """Yield the tasks before the step that ends policies of kyverno.io; none if no object is
-    concerned."""
+    """Yield the tasks before the step that ends policies of kyverno.io; none without objects."""
     if (step := rehearsal.ending) is None:
         return
     switched = [old for old in rehearsal.migrated if _is_switched(rehearsal, old.legacy.origin)]

@@ -164,8 +164,7 @@ class _Budget:
 
 
 def conflicts(found: Sequence[Together], steps: int = _RUN_STEPS) -> Iterator[Conflict | Undecided]:
-    """Yield the smallest sets of rules that no object passes, each once, and what is not decided
-    within some steps."""
+    """Yield the smallest sets of rules that no object passes, and what some steps do not decide."""
     left = _Budget(steps)
     yielded: set[frozenset[tuple[str, str]]] = set()
     for group in found:

@@ -76,8 +76,7 @@ class Chart:
         return any(file in files for file in (*values, *self._template_files().values()))
 
     def rendered(self, bodies: Bodies, templates: Mapping[str, str] = _NONE) -> list[Resource]:
-        """Return the objects with edited values files, and templates with other texts; raise
-        ChartkitError."""
+        """Return the objects with edited values files and templates; raise ChartkitError."""
         before: Body = {}
         after: Body = {}
         for document, scope in self._layers():
@@ -119,8 +118,7 @@ class Chart:
         return {name: self.places.files.name(name) for name in self.places.templates}
 
     def value_edits(self, subject: Subject) -> tuple[list[ValueEdit], dict[Steps, Reason]]:
-        """Return the edits of values that make the edits of an object, and the reasons why others
-        cannot be made."""
+        """Return the edits of values for an object's edits, and why others cannot be made."""
         made: list[ValueEdit] = []
         failed: dict[Steps, Reason] = {}
         missing: dict[Steps, list[Edit]] = {}

@@ -66,8 +66,7 @@ _Unit = ValueEdit | TemplateEdit
 
 @dataclass(slots=True)
 class ChartEdits:
-    """The edits of all charts of a scan. objects: all of the scan; bad: what is wrong
-    with each."""
+    """The edits of all charts of a scan. objects: all of the scan; bad: the faults of each."""
 
     objects: Sequence[Resource]
     bad: Sequence[frozenset[RuleKey]]

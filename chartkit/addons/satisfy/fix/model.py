@@ -120,8 +120,7 @@ class Subject:
         return len(self.violations) - len(self.open)
 
     def settle(self, failed: Mapping[Steps, Reason]) -> None:
-        """Leave out the edits that cannot be made, by their paths, and those that end no violation
-        without them."""
+        """Leave out edits that cannot be made, by path, and those that then end no violation."""
         kept = [edit for edit in self.edits if edit.steps not in failed]
         for edit in self.edits:
             for rule in edit.rules if edit.steps in failed else ():
@@ -146,8 +145,7 @@ class FileText:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Batch:
-    """Edits that are written together: the files, and the objects that come of them by their
-    numbers."""
+    """Edits that are written together: the files, and the resulting objects by number."""
 
     subjects: Sequence[Subject]
     files: Sequence[FileText]

@@ -23,8 +23,7 @@ class Constant:
 
 @dataclass(frozen=True, slots=True)
 class FieldTerm:
-    """A field. default: its value where it is not there, MISSING for none; function: `size` or
-    `quantity` of it."""
+    """A field. default: where it is not there, MISSING for none; function: `size` or `quantity`."""
 
     place: Place
     default: Json = MISSING
@@ -74,8 +73,7 @@ def relates(left: Json, operator: str, right: Json) -> bool:
 
 
 def settled_test(test: Test, subject: FieldTerm, wanted: bool) -> Test:
-    """Return a test of a field, or its opposite, that refuses a field that is not there, unless it
-    has a default."""
+    """Return a test of a field, or its opposite, that refuses a missing one without a default."""
     default, holds = subject.default, test.holds
 
     def settled(value: Json) -> bool:

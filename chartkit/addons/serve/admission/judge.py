@@ -346,8 +346,7 @@ class Source(Protocol):
 
 
 class PolicyReloader:
-    """Loads policies, looks for changes in a thread of its own, and keeps the last set that could
-    be used."""
+    """Loads policies, looks for changes in a thread, and keeps the last set that was usable."""
 
     def __init__(
         self,

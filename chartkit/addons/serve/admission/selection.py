@@ -98,8 +98,7 @@ def is_cel(policy: RunnablePolicy) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Evaluated:
-    """The results of one policy, and the seconds that they took: none where an equal review had
-    them."""
+    """The results of one policy, and its seconds; none where an equal review had them."""
 
     policy: RunnablePolicy
     results: Sequence[RuleResult]
@@ -136,8 +135,7 @@ class Decision:
 
 
 def decided(evaluated: Iterable[Evaluated], request: Request, failure: str) -> Decision:
-    """Return the decision that results make about a request; failure: the failure policy of
-    enforcing ones."""
+    """Return the decision that results make; failure: the failure policy of enforcing ones."""
     old: list[Evaluated] = []
     new: list[Evaluated] = []
     for outcome in evaluated:
@@ -268,8 +266,7 @@ class Selection:
 
 
 def admits(policy: RunnablePolicy) -> bool:
-    """Report whether a policy is asked when objects are admitted: by Kyverno, and not by an API
-    server alone."""
+    """Report whether Kyverno asks a policy when objects are admitted, not the API server alone."""
     return policy.policy.admission and not (policy.judges_json or policy.runs_in_api_server)
 
 
@@ -301,8 +298,7 @@ def _in(phase: Phase, policies: Sequence[RunnablePolicy]) -> tuple[RunnablePolic
 
 
 def parse_path(path: str) -> tuple[Webhook, Callable[[RunnablePolicy], bool]] | None:
-    """Return the kind of the webhook at a path, and whether this names a policy; None for any other
-    path."""
+    """Return the kind of a webhook's path, and whether it names a policy; None for another path."""
     root, *rest = path.strip("/").split("/")
     if len(path) > _LONGEST:
         return None

@@ -145,8 +145,7 @@ def kept_revisions(resource: Resource) -> int:
 
 
 def runs_a_day(resource: Resource) -> float:
-    """Return the runs of a CronJob a day, over a week; 0 if it is suspended, or its schedule cannot
-    be read."""
+    """Return a CronJob's runs a day, over a week; 0 if it is suspended or unreadable."""
     if _is_suspended(resource):
         return 0
     try:

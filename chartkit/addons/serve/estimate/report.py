@@ -227,8 +227,7 @@ class Report:
 
 @dataclass(slots=True)
 class ReportWriter:
-    """The reports that Kyverno writes; policies: by ID; facts: of policies, for the fields of their
-    results."""
+    """The reports that Kyverno writes; policies: by ID; facts: for the fields of their results."""
 
     settings: EngineSettings
     policies: Mapping[str, RunnablePolicy]

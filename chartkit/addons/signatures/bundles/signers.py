@@ -160,8 +160,7 @@ def check_identity(identity: Identity) -> None:
 
 
 def match_identity(wanted: Identity, certificate: x509.Certificate) -> None:
-    """Require a certificate for an identity, of which all that is set must hold; raises
-    SignatureError."""
+    """Require a certificate for all that is set of an identity; raises SignatureError."""
     subject, issuer = summary(certificate)
     failed = "failed to verify certificate identity: no matching CertificateIdentity found"
     with within(f"{failed}, last error"):
@@ -184,8 +183,7 @@ def _compile(pattern: str) -> Regex:
 
 
 def summary(certificate: x509.Certificate) -> tuple[str, str]:
-    """Return the identity of a certificate and its issuer; raises SignatureError for one that
-    cannot be read."""
+    """Return the identity and issuer of a certificate; raises SignatureError."""
     issuer = ""
     for ext in certificate.extensions:
         identifier, value = ext.oid.dotted_string, ext.value

@@ -195,8 +195,7 @@ def _layers(artifacts: Artifacts, repository: RegistryReference, identifier: str
 
 
 def read_layer(content: bytes, descriptor: Body) -> SignedLayer:
-    """Return a layer and the content of its annotations; raises SignatureError, UndecidedError for
-    too much."""
+    """Return a layer with its annotations; raises SignatureError, UndecidedError for too much."""
     given = descriptor.get("annotations")
     annotations = (
         {key: value for key, value in (given or {}).items() if isinstance(value, str)}

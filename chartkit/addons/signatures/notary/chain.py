@@ -235,8 +235,7 @@ def _key_usage(certificate: x509.Certificate, *, stamps: bool) -> x509.KeyUsage:
 
 
 def asks_elsewhere(certificate: x509.Certificate) -> bool:
-    """Report whether a certificate's revocation is published elsewhere: by a responder (OCSP) or a
-    list."""
+    """Report whether a certificate's revocation is published elsewhere, by OCSP or a list."""
     responders = extension(certificate, x509.AuthorityInformationAccess)
     is_asked = responders is not None and any(
         access.access_method == AuthorityInformationAccessOID.OCSP for access in responders.value

@@ -98,8 +98,7 @@ def read_public_key(text: str) -> PublicKey:
 
 
 def read_key_der(content: bytes) -> PublicKey:
-    """Return a public key in DER; raises SignatureError for an invalid key, or one that is not
-    supported."""
+    """Return a public key in DER; raises SignatureError for an invalid or unsupported one."""
     try:
         key = serialization.load_der_public_key(content)
     except (ValueError, UnsupportedAlgorithm):

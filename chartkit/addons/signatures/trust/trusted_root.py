@@ -292,8 +292,7 @@ def verify_promise(
     promise: bytes,
     key: PublicKey,
 ) -> None:
-    """Require a log's promise to include an entry (signed entry timestamp); integrated_time:
-    seconds."""
+    """Require a log's promise to include an entry (SET); integrated_time: in seconds."""
     if not isinstance(key, ec.EllipticCurvePublicKey):
         raise SignatureError("unable to verify SET")
     promised: dict[str, str | int] = {

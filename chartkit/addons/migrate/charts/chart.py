@@ -147,7 +147,8 @@ def _placed(
         if file.suffix == ".tpl":
             continue
         placed = new_forms(text, named)
-        if not placed and DOCUMENT.search(text):
+        includes = any(f'include "{name}"' in text for name in named.policies)
+        if not placed and (includes or DOCUMENT.search(text)):
             present.add(file)
         for form in placed:
             if isinstance(form, LeftPolicy):

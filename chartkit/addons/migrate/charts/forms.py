@@ -13,10 +13,14 @@ from chartkit.addons.migrate.charts.code import TemplateCode
 from chartkit.addons.migrate.charts.marks import MARK, PolicyTemplate
 from chartkit.addons.migrate.charts.served import Served, served
 from chartkit.addons.migrate.charts.template import (
+    BLOCKS,
+    DOCUMENT,
+    SPACE,
     Block,
     Node,
     NotPlacedError,
     Region,
+    actions,
     parse,
     parsed,
     regions,
@@ -27,7 +31,7 @@ from chartkit.addons.migrate.charts.variants import VALIDATING, Variants
 from chartkit.addons.migrate.charts.writing import Writer
 from chartkit.engine.cluster_policy import autogen
 from chartkit.engine.policies import EXCEPTION
-from chartkit.helm.syntax import Literal, terms
+from chartkit.helm.syntax import Call, Literal, terms
 from chartkit.model import Body
 
 SWITCH: Final = "policyType"
@@ -77,10 +81,11 @@ class LeftPolicy:
 
 @dataclass(frozen=True, slots=True)
 class NamedTemplates:
-    """The named templates of a chart; prefix: the beginning of the names of new ones; values: the
-    chart's own."""
+    """The named templates of a chart; policies: the texts of those that print a whole policy;
+    prefix: the beginning of the names of new ones; values: the chart's own."""
 
     nodes: Mapping[str, Sequence[Node]]
+    policies: Mapping[str, str]
     prefix: str
     values: Body
 
@@ -88,6 +93,7 @@ class NamedTemplates:
 def named_templates(texts: Sequence[str], prefix: str, values: Body) -> NamedTemplates:
     """Return the named templates that texts define; one that is not read is left out."""
     nodes: dict[str, Sequence[Node]] = {}
+    policies: dict[str, str] = {}
     for text in texts:
         for definition in re.split(r"(?=\{\{-?\s*define\b)", text):
             if _MARKS.search(definition):
@@ -99,7 +105,21 @@ def named_templates(texts: Sequence[str], prefix: str, values: Body) -> NamedTem
             for node in parsed:
                 if isinstance(node, Block) and isinstance(node.value, Literal):
                     nodes[node.value.value] = node.body
-    return NamedTemplates(nodes, prefix, values)
+                    body = _body(definition)
+                    if DOCUMENT.search(body):
+                        policies[node.value.value] = body
+    return NamedTemplates(nodes, policies, prefix, values)
+
+
+def _body(definition: str) -> str:
+    """Return the text of a named template between its `define` and `end`."""
+    read = list(actions(definition))
+    depth, last = 0, read[0]
+    for last in read:
+        depth += (last.keyword in BLOCKS) - (last.keyword == "end")
+        if not depth and last.keyword == "end":
+            break
+    return definition[read[0].end : last.start].strip(SPACE)
 
 
 def new_forms(text: str, named: NamedTemplates) -> list[NewForm | LeftPolicy]:
@@ -107,7 +127,7 @@ def new_forms(text: str, named: NamedTemplates) -> list[NewForm | LeftPolicy]:
     if _MARKS.search(text):
         return [LeftPolicy(1, "holds a text that marks values in the conversion")]
     try:
-        placed = regions(text)
+        placed = regions(text, named.policies)
     except NotPlacedError as error:
         return [LeftPolicy(error.line, error.message)]
     forms: list[NewForm | LeftPolicy] = []
@@ -117,10 +137,12 @@ def new_forms(text: str, named: NamedTemplates) -> list[NewForm | LeftPolicy]:
             continue
         try:
             api = served(text, region, named.nodes)
-            form = _new_form(text[region.start : region.end], region, named)
+            form = _new_form(region.text, region, named)
             forms.append(replace(form, served=api))
         except NotPlacedError as error:
-            forms.append(LeftPolicy(error.line or region.line, error.message))
+            is_here = region.text == text[region.start : region.end]
+            line = error.line if is_here and error.line else region.line
+            forms.append(LeftPolicy(line, error.message))
     return forms
 
 
@@ -132,6 +154,10 @@ def _new_form(text: str, region: Region, named: NamedTemplates) -> NewForm:
     before = text[metadata.start() : begin.start()]
     line = region.line + text.count("\n", 0, begin.start())
     nodes = [*parse(_head(before, region), region.line), *parse(text[begin.start() :], line)]
+    if region.prefix:
+        closing = "{{- end }}" * region.prefix.startswith("{{- with ")
+        whole = f"{_head(before, region)}{text[begin.start() :]}{closing}"
+        nodes = parse(f"{region.prefix}{whole}", region.line)
     template = PolicyTemplate(nodes, named.nodes, region.variables, named.values)
     switch = f"{region.root}.Values.{SWITCH}"
     variants = Variants(template, region.line, f'eq {switch} "both"')
@@ -148,7 +174,7 @@ def _new_form(text: str, region: Region, named: NamedTemplates) -> NewForm:
         writer.code.looping += [loop] * bool(loop)
         for match in MARK.finditer(end):
             variants.refuse(writer.code.mark(match), "[^a-z0-9.-]", "what no name of an object has")
-        head += _metadata(before, kind, MARK.sub(writer.code.printed, end))
+        head += _metadata(before, kind, MARK.sub(writer.code.printed, end), region.prefix)
         if loop:
             head = writer.code.inside("\n".join(head)).split("\n")
         lines: list[str] = []
@@ -194,8 +220,9 @@ def _head(metadata: str, region: Region) -> str:
     return "\n".join([*lines, ""])
 
 
-def _metadata(text: str, kind: str, end: str) -> list[str]:
-    """Return a new policy's metadata, with another end of its name, as the template writes it."""
+def _metadata(text: str, kind: str, end: str, prefix: str) -> list[str]:
+    """Return a new policy's metadata, with another end of its name, as the template writes it;
+    prefix: the actions before it in a named template."""
     text = _AUTOGEN.sub("", text, count=1)
     if not kind.startswith("Namespaced"):
         text = _NAMESPACE.sub("", text)
@@ -204,7 +231,30 @@ def _metadata(text: str, kind: str, end: str) -> list[str]:
         raise NotPlacedError("the policy becomes several, and a named template has its metadata")
     if end:
         text = _NAME.sub(lambda name: f"{name[1]}{name[2]}{end}{name[3]}", text, count=1)
-    return text.rstrip().split("\n")
+    lines = text.rstrip().split("\n")
+    for line in reversed(prefix.split("\n") if prefix else ()):
+        name = re.match(r"\{\{-? *(\$\w+) *:=", line)
+        if name is None or any(re.search(rf"\{name[1]}\b", other) for other in lines):
+            lines.insert(0, line.replace("-}}", "}}"))
+    if prefix.startswith("{{- with "):
+        opening, *inside = lines
+        lines = [_with_asked(opening, inside), *inside, "{{- end }}"]
+    return lines
+
+
+def _with_asked(opening: str, inside: Sequence[str]) -> str:
+    """Return the action that opens `with dict …`, without the keys that lines do not ask for."""
+    value = next(actions(opening)).value
+    if not isinstance(value, Call) or value.name != "dict":
+        return opening
+    pairs = zip(value.arguments[::2], value.arguments[1::2], strict=False)
+    kept = [
+        part
+        for pair in pairs
+        if any(re.search(rf"\.{getattr(pair[0], 'value', '')}\b", line) for line in inside)
+        for part in pair
+    ]
+    return f"{{{{- with {show(Call('dict', tuple(kept)))} }}}}" if kept else opening
 
 
 def _guards(code: TemplateCode) -> list[str]:
@@ -230,7 +280,8 @@ def with_forms(text: str, forms: Sequence[NewForm], is_numbered: bool = False) -
         switch = f"{region.root}.Values.{SWITCH}"
         lines = [_opening(f'ne {switch} "{VALIDATING}"', api.old if api else "")]
         lines += [f"{NUMBER}: {number}"] * is_numbered
-        lines += [text[region.start : region.end], "{{- end }}"]
+        # An include keeps the line before it.
+        lines += [re.sub(r"\A\{\{-", "{{", text[region.start : region.end]), "{{- end }}"]
         for condition, part in form.parts.items():
             lines += [_opening(condition, api.new if api else ""), part, "{{- end }}"]
         edits[region.start, region.end] = "\n".join(lines)

@@ -178,10 +178,11 @@ class _Run(Decisions):
         return [Literal(item, True) for item in used]
 
     def _output(self, term: Term, scope: Scope) -> str:
-        match term:
+        match self._followed(term):
             case Inner(value, ()):
                 return self._output(value, scope)
             case Call("indent" | "nindent" as name, (Literal(count, False), value)):
+                value = self._followed(value)
                 excluded = self._excluded(value, int(count))
                 if excluded:
                     return excluded
@@ -205,8 +206,8 @@ class _Run(Decisions):
                 return separator.join(self._items(value))
             case Call("toJson", (value,)) if self._key() in TEXT_LISTS:
                 return f"[{', '.join(self._items(value))}]"
-            case Call("quote", (value,)) | Call("toJson", (value,)) if (
-                term.name == "quote" or isinstance(self._sample(value), str)
+            case Call("quote" | "toJson" as name, (value,)) if name == "quote" or isinstance(
+                self._sample(value), str
             ):
                 text = self._output(value, scope)
                 self._policy.quoted.update(int(number) for number, _ in MARK.findall(text))
@@ -223,6 +224,14 @@ class _Run(Decisions):
             return self._mark(Mark(counted, self._loop[0]), self._loop[1])
         constant = self._constant(term)
         return constant if constant is not None else self._scalar(term)
+
+    def _followed(self, term: Term) -> Term:
+        """Return the include that a variable is set to before the policy; other terms as they
+        are."""
+        if isinstance(term, Path) and not term.fields:
+            value = self._policy.variables.get(term.root)
+            return value if isinstance(value, Call) and value.name == "include" else term
+        return term
 
     def _included(self, name: str, argument: Term) -> str:
         if name not in self._policy.named or self._depth > 8:

@@ -23,9 +23,10 @@ _KIND: Final = re.compile(
     r"^kind *: *[\"']?((?:Cluster)?(?:Cleanup)?Policy|PolicyException)[\"']? *(?:#.*)?$",
     re.MULTILINE,
 )
+_ROOT: Final = re.compile(r"(?<![\w$])\$(?!\w)")
 _END: Final = re.compile(r"^---", re.MULTILINE)
 _TEMPLATE: Final = re.compile(r"(\{\{(?:-[ \t\r\n])?[ \t\r\n]*)template(?=[ \t])")
-_BLOCKS: Final = frozenset({"if", "with", "range", "define", "block"})
+BLOCKS: Final = frozenset({"if", "with", "range", "define", "block"})
 _REBINDING: Final = frozenset({"with", "range", "define", "block"})
 _WHOLE: Final = re.compile(r"\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)(?:\.\w+)*")
 _KEEPING: Final = frozenset(
@@ -99,7 +100,7 @@ def parse(text: str, first_line: int = 1) -> list[Node]:
         inside.extend(_text(before, trims, left))
         position, trims = action.end, text[: action.end].endswith(f"-{CLOSE}")
         line = first_line + text.count("\n", 0, action.start)
-        if action.keyword in _BLOCKS:
+        if action.keyword in BLOCKS:
             if action.value is None:
                 raise NotPlacedError(f"{action.keyword} without a value", line)
             block = Block(action.keyword, action.value, action.declares, line)
@@ -158,7 +159,8 @@ class Region:
     start, end: its place in the text; line: of its `apiVersion`; version: that line; kind: of the
     policy; root: `$` where `.` is not the chart's root, else empty; variables: those that are set
     before, and `.` where a block binds it; around: the actions that open the blocks around it, each
-    with those of the branches before its own.
+    with those of the branches before its own; text: of the policy, which a named template may have;
+    prefix: the actions before it in that.
     """
 
     start: int
@@ -169,34 +171,76 @@ class Region:
     root: str
     variables: Mapping[str, Term]
     around: Sequence[Sequence[Action]] = ()
+    text: str = ""
+    prefix: str = ""
 
 
-def regions(text: str) -> list[Region]:
-    """Return the policies of kyverno.io that a template holds, in order; raise NotPlacedError."""
+def regions(text: str, policies: Mapping[str, str]) -> list[Region]:
+    """Return the policies of kyverno.io that a template holds, in order; raise NotPlacedError.
+
+    policies: the texts of the named templates that print a whole one.
+    """
     read = list(actions(text))
     found = []
-    for match in DOCUMENT.finditer(text):
-        line = text.count("\n", 0, match.start()) + 1
-        if any(action.start < match.start() < action.end for action in read):
-            continue
-        around = _around(match.start(), read)
+    for start, include in _places(text, read, policies):
+        line = text.count("\n", 0, start) + 1
+        around = _around(start, read)
         opening = [branches[0] for branches in around]
         if any("ValidatingPolicy" in text[one.start : one.end] for one in opening):
             continue  # behind a switch already
-        end = _end(text, match.start(), read)
-        kind = _KIND.search(text, match.start(), end)
-        if kind is None:
-            raise NotPlacedError("the kind of the policy comes from values", line)
-        before = [action for action in read if action.end <= match.start()]
         keywords = {action.keyword for action in opening}
         root = "$" if keywords & _REBINDING else ""
         if keywords & {"define", "block"}:
+            if any(text[start:].startswith(body.lstrip(SPACE)) for body in policies.values()):
+                continue  # where it is included
             raise NotPlacedError("the policy is part of a named template", line)
-        variables = _variables(before, text)
-        version = f"apiVersion: {match['version'] or f'{KYVERNO_GROUP}/v1'}"
-        region = Region(match.start(), end, line, version, kind[1], root, variables, around)
+        end = _end(text, start, read) if include is None else include.end
+        whole, prefix = text[start:end], ""
+        if include is not None:
+            whole, prefix = _inlined(include, root, policies, line)
+        document, kind = DOCUMENT.search(whole), _KIND.search(whole)
+        if kind is None or document is None:
+            raise NotPlacedError("the kind of the policy comes from values", line)
+        prefix += whole[: document.start()].strip(SPACE)
+        variables = _variables([action for action in read if action.end <= start], text)
+        version = f"apiVersion: {document['version'] or f'{KYVERNO_GROUP}/v1'}"
+        whole = whole[document.start() :]
+        region = Region(start, end, line, version, kind[1], root, variables, around, whole, prefix)
         found.append(region)
     return found
+
+
+def _places(
+    text: str, read: Sequence[Action], policies: Mapping[str, str]
+) -> list[tuple[int, Action | None]]:
+    """Return where policies begin, with the action that includes one."""
+    places: list[tuple[int, Action | None]] = [
+        (match.start(), None)
+        for match in DOCUMENT.finditer(text)
+        if not any(action.start < match.start() < action.end for action in read)
+    ]
+    for action in read:
+        match action.value:
+            case Call("include", (Literal(name, True), _)) if name in policies:
+                places += [(action.start, action)] * (not action.keyword and not action.declares)
+    return sorted(places, key=lambda place: place[0])
+
+
+def _inlined(include: Action, root: str, policies: Mapping[str, str], line: int) -> tuple[str, str]:
+    """Return the text of a named template that an action includes, and the action that gives it the
+    argument."""
+    if not isinstance(include.value, Call):
+        return "", ""
+    name, argument = include.value.arguments
+    text = policies[str(getattr(name, "value", ""))]
+    while isinstance(argument, Inner) and not argument.fields:
+        argument = argument.value
+    code = show(argument)
+    if code == "." or (code == "$" and not root):
+        return text, ""
+    if _ROOT.search(text):
+        raise NotPlacedError(f"$ in {show(name)} is the argument of the include", line)
+    return text, f"{OPEN}- with {code} {CLOSE}\n"
 
 
 def _around(position: int, read: Sequence[Action]) -> list[list[Action]]:
@@ -205,7 +249,7 @@ def _around(position: int, read: Sequence[Action]) -> list[list[Action]]:
     for action in read:
         if action.start >= position:
             break
-        if action.keyword in _BLOCKS:
+        if action.keyword in BLOCKS:
             blocks.append([action])
         elif action.keyword.startswith("else") and blocks:
             blocks[-1].append(action)
@@ -220,7 +264,7 @@ def _end(text: str, start: int, read: Sequence[Action]) -> int:
     for action in read:
         if action.start < start:
             continue
-        if action.keyword in _BLOCKS:
+        if action.keyword in BLOCKS:
             depth += 1
         elif action.keyword == "end" or (action.keyword.startswith("else") and not depth):
             depth -= 1
@@ -241,7 +285,7 @@ def _variables(before: Sequence[Action], text: str) -> dict[str, Term]:
             value = (
                 value if value.fields[:1] == ("Values",) else Inner(scopes[-1]["."], value.fields)
             )
-        if action.keyword in _BLOCKS:
+        if action.keyword in BLOCKS:
             scopes.append(dict(scopes[-1]))
             if action.keyword in ("with", "range"):
                 scopes[-1]["."] = value if action.keyword == "with" else Call("range", (value,))

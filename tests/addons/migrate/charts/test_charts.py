@@ -797,3 +797,28 @@ def test_a_value_that_ends_a_long_line_is_not_refused(tmp_path: Path) -> None:
             "expression"
         ]
     )
+
+
+def test_a_named_template_may_print_the_whole_policy(tmp_path: Path) -> None:
+    body = policy("    {{- .rules | nindent 2 }}\n", name="{{ .name }}").split("\n", 1)[1]
+    body = body.replace(".Values.action", "$root.Values.action").removesuffix("{{- end }}\n")
+    body = body.replace("metadata:\n", "metadata:\n  labels: {set: {{ $.set }}}\n")
+    helper = (
+        f'{{{{- define "small.policy" -}}}}\n{{{{- $root := .root -}}}}\n{body}{{{{- end }}}}\n'
+    )
+    rules = rule(HOST_PID).replace("\n  ", "\n")[2:]
+    helper += f'{{{{- define "small.rules" -}}}}\n{rules}{{{{- end }}}}\n'
+    call = '(dict "root" . "name" "a" "set" "b" "rules" (include "small.rules" .))'
+    text = f'---\n{{{{ include "small.policy" {call} }}}}\n'
+    chart = write_chart(tmp_path / "c", {"_p.tpl": helper, "p.yaml": text})
+    ((_, reason),) = migrated(chart, write=False).left
+    assert reason == '$ in "small.policy" is the argument of the include'
+    (chart / "templates/_p.tpl").write_text(helper.replace("$.set", ".set"))
+    before = render(chart, {}, TARGET)
+    assert migrated(chart).left == []
+    assert render(chart, {}, TARGET)["templates/p.yaml"] == before["templates/p.yaml"]
+    assert '{{- with dict "name" "a" "set" "b" }}' in (chart / "templates/p.yaml").read_text()
+    (new,) = new_policies(chart, action="Enforce")
+    assert new["metadata"] == {"name": "a", "labels": {"set": "b"}}
+    assert new["spec"]["validationActions"] == ["Deny"]
+    assert migrated(chart, write=False).has(Location(str(chart / "templates/p.yaml")))

@@ -105,9 +105,7 @@ class Coverage:
 
 def coverage(standard: Standard, project: Project | None = None) -> Coverage:
     """A standard against the libraries, and against a project's environments if there is one.
-
-    Raises InputError for a policy that no library has, and for what is wrong with the project.
-    """
+    Raises InputError for a policy that no library has, and for what is wrong with the project."""
     library = read_libraries(project)
     in_force: dict[str, _InForce] = {}
     if project is not None:

@@ -223,10 +223,8 @@ class Catalogue:
 
 
 def libraries(project: Path) -> list[LibraryFolder]:
-    """The libraries that a project has, the built-in one first; raises InputError.
-
-    project: the folder that chartkit.yaml and vendor/ stand in, or would.
-    """
+    """The libraries that a project has, the built-in one first; raises InputError. project: the
+    folder that chartkit.yaml and vendor/ stand in, or would."""
     return [
         LibraryFolder(BUILT_IN, bundled.library_dir()),
         *(LibraryFolder(folder.name, folder) for folder in own_libraries(project)),
@@ -249,11 +247,9 @@ def ranks(folders: Sequence[LibraryFolder]) -> Callable[[Entry], int]:
 
 
 def own_libraries(project: Path, made: Path | None = None) -> list[Path]:
-    """The folders that `library` of chartkit.yaml names; none where there is no such file.
-
-    made: one that need not be there, for it is about to be made. Raises InputError for another
-    that is missing.
-    """
+    """The folders that `library` of chartkit.yaml names; none where there is no such file. made:
+    one that need not be there, for it is about to be made. Raises InputError for another that is
+    missing."""
     file = project / _PROJECT
     if not file.is_file():
         return []
@@ -314,11 +310,9 @@ class IndexedLibrary:
 
 
 def read_index(name: str, root: Path) -> IndexedLibrary:
-    """The policies at and below a folder; raises InputError where there is no such folder.
-
-    name: the library's, for its entries. Hidden files and folders, Helm charts, and what stands
-    below a policy of chartkit's format (its examples) are passed over.
-    """
+    """The policies at and below a folder; raises InputError where there is no such folder. name:
+    the library's, for its entries. Hidden files and folders, Helm charts, and what stands below a
+    policy of chartkit's format (its examples) are passed over."""
     resolved = root.resolve()
     read_at = time.time_ns()
     shape = [field.name for field in fields(Entry)]

@@ -56,10 +56,8 @@ class DocumentedLibrary:
 
 
 def pages(libraries: Sequence[DocumentedLibrary]) -> dict[str, str]:
-    """The pages' texts by their paths; raises InputError for a policy that cannot be read.
-
-    Those of one library stand as its folders do; those of several, in a folder for each.
-    """
+    """The pages' texts by their paths; raises InputError for a policy that cannot be read. Those of
+    one library stand as its folders do; those of several, in a folder for each."""
     texts: dict[str, str] = {}
     for library in libraries:
         prefix = f"{library.name}/" if len(libraries) > 1 else ""
@@ -173,11 +171,8 @@ class Mentions:
 
 
 def mentions() -> Mapping[str, Mentions]:
-    """Return the mentions of the built-in policies, by reference.
-
-    A profile that has a policy switched off says so: it ships in the chart, for values to switch
-    it on.
-    """
+    """Return the mentions of the built-in policies, by reference. A profile that has a policy
+    switched off says so: it ships in the chart, for values to switch it on."""
     controls: dict[str, list[tuple[str, str]]] = {}
     for name in built_in_standards():
         for control in read_standard(name).controls:
@@ -203,11 +198,9 @@ def _profiles() -> dict[str, list[str]]:
 
 
 def documented(names: Sequence[str], project: Path) -> list[DocumentedLibrary]:
-    """The policies that names mean; raises InputError for a name that means none.
-
-    names: of libraries, or folders at and below which policies stand; none: every library that
-    the project has.
-    """
+    """The policies that names mean; raises InputError for a name that means none. names: of
+    libraries, or folders at and below which policies stand; none: every library that the project
+    has."""
     folders = libraries(project)
     if not names:
         return [_whole(library) for library in folders]

@@ -41,9 +41,7 @@ class Query:
 
 def checked(query: Query, entries: Sequence[Entry], libraries: Iterable[str]) -> Query:
     """The query, if its names are ones that something can have; raises InputError with near ones.
-
-    libraries: the names of all that there are.
-    """
+    libraries: the names of all that there are."""
     _require("severity", query.severity, SEVERITIES)
     _require("kind", query.kind, KINDS)
     _require("library", query.library, sorted(libraries))
@@ -65,11 +63,9 @@ def search(entries: Iterable[Entry], query: Query) -> list[Entry]:
 
 
 def find(entries: Sequence[Entry], name: str, rank: Callable[[Entry], int] = lambda _: 0) -> Entry:
-    """The policy that a name means; raises InputError for none, and for several.
-
-    A name is what follows from the end of `library/folder/name`, or what the policy calls itself.
-    rank: a lower one goes before the others, see `chartkit.catalog.entries.ranks`.
-    """
+    """The policy that a name means; raises InputError for none, and for several. A name is what
+    follows from the end of `library/folder/name`, or what the policy calls itself. rank: a lower
+    one goes before the others, see `chartkit.catalog.entries.ranks`."""
     by_rank: dict[int, list[Entry]] = {}
     for entry in entries:
         by_rank.setdefault(rank(entry), []).append(entry)

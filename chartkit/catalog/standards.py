@@ -171,10 +171,8 @@ class BuiltInStandards:
 
 
 def guidance(names: Collection[str]) -> Mapping[str, Guidance]:
-    """Return the guidance for policies by their names; raise InputError.
-
-    What to change is known of built-in policies, and controls of the built-in standards.
-    """
+    """Return the guidance for policies by their names; raise InputError. What to change is known of
+    built-in policies, and controls of the built-in standards."""
     controls: dict[str, list[str]] = defaultdict(list)
     for standard in built_in_standards():
         for control in read_standard(standard).controls:

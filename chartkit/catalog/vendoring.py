@@ -96,11 +96,9 @@ class Update:
 def vendor(
     source: str, project: Path, name: str = "", ref: str = "", limits: Limits = DEFAULT
 ) -> VendoredLibrary:
-    """Copy a library into `vendor/`; raises InputError, and then nothing was written.
-
-    source, ref: see `sources.take`, but a path starts at the current folder; name: empty for the
-    one that the source suggests.
-    """
+    """Copy a library into `vendor/`; raises InputError, and then nothing was written. source, ref:
+    see `sources.take`, but a path starts at the current folder; name: empty for the one that the
+    source suggests."""
     chosen = _free_name(name or default_name(source), source, project)
     taken = take(from_project(source, project), ref, project, limits)
     folder = project / VENDOR / chosen
@@ -115,10 +113,8 @@ def vendor(
 def plan_update(
     name: str, project: Path, source: str = "", ref: str = "", limits: Limits = DEFAULT
 ) -> Update:
-    """Read a library's source again; nothing is written. Raises InputError.
-
-    source, ref: replacements for the lock file's; empty to keep them.
-    """
+    """Read a library's source again; nothing is written. Raises InputError. source, ref:
+    replacements for the lock file's; empty to keep them."""
     folder = project / VENDOR / name
     lock = read_lock(folder)
     require_unchanged(folder)
@@ -211,12 +207,9 @@ class SourceFiles:
 
 
 def take(source: str, ref: str, project: Path, limits: Limits) -> SourceFiles:
-    """Reads a library; raises InputError.
-
-    source: a URL of an archive or of a git repository (see `downloads.remote`), or the path of an
-    archive, a folder or a git checkout; ref: a branch, tag or commit of a repository; project:
-    what paths start at that are not absolute.
-    """
+    """Reads a library; raises InputError. source: a URL of an archive or of a git repository (see
+    `downloads.remote`), or the path of an archive, a folder or a git checkout; ref: a branch, tag
+    or commit of a repository; project: what paths start at that are not absolute."""
     if is_remote(source):
         remote = read_remote(source)
         if remote.is_git:
@@ -272,10 +265,8 @@ def _no_ref(ref: str, source: str) -> None:
 
 
 def strip_root(files: Mapping[str, bytes]) -> dict[str, bytes]:
-    """Files without the one folder that archives wrap around a library.
-
-    It is kept where it is a category: where below it a folder is a policy.
-    """
+    """Files without the one folder that archives wrap around a library. It is kept where it is a
+    category: where below it a folder is a policy."""
     tops = {name.partition("/")[0] for name in files}
     inner = {name.partition("/")[2]: content for name, content in files.items()}
     if len(tops) != 1 or "" in inner or not _has_categories(inner):

@@ -37,10 +37,8 @@ def project_files(
     profiles: Sequence[str], cluster: Version, eks: bool, monitoring: Mode | None = None
 ) -> Mapping[str, str]:
     """A new project's files by path: chartkit.yaml, its schema for editors, a first workload.
-
-    monitoring: how its environments are monitored, None where they are not. Raises InputError for
-    a profile that there is not.
-    """
+    monitoring: how its environments are monitored, None where they are not. Raises InputError for a
+    profile that there is not."""
     library = read_library([bundled.library_dir()])
     resolved = resolve([read_profile(profile, Path()) for profile in profiles], library)
     enabled = {name for name, policy in resolved.policies.items() if policy.enabled}

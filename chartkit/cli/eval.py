@@ -164,10 +164,8 @@ def cel(
 
 
 def _expression(argument: str) -> tuple[str, str]:
-    """Return the text of an expression and the name of its file, `<input>` if it has none.
-
-    Raise InputError for a file that cannot be read.
-    """
+    """Return the text of an expression and the name of its file, `<input>` if it has none. Raise
+    InputError for a file that cannot be read."""
     from chartkit.documents import input_files, streams
 
     if argument == "-":

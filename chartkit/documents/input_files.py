@@ -41,10 +41,8 @@ def checkout_top(path: Path) -> Path | None:
 
 
 def decompressed(content: bytes, location: Location, most: int = LARGEST) -> bytes:
-    """Return a file's content, decompressed where it is compressed.
-
-    Raise InputError for broken content, and for more than most bytes.
-    """
+    """Return a file's content, decompressed where it is compressed. Raise InputError for broken
+    content, and for more than most bytes."""
     if not content.startswith((GZIP, ZSTD)):
         return content
     from chartkit.documents.streams import expanded
@@ -58,10 +56,8 @@ def edited(path: Path | str) -> bytes | None:
 
 
 def read_bytes(path: Path | str, most: int = LARGEST_FILE) -> bytes:
-    """Return a regular file's content.
-
-    Raise InputError for a file that is missing, not regular, unreadable or larger than most bytes.
-    """
+    """Return a regular file's content. Raise InputError for a file that is missing, not regular,
+    unreadable or larger than most bytes."""
     location = Location(str(path))
     try:
         if (content := edited(path)) is None:
@@ -92,11 +88,8 @@ def read_span(path: Path | str, start: int, end: int) -> bytes:
 
 def read_text(path: Path | str) -> str:
     """Return the text of a file or stream without a byte order mark; of a file that gzip or zstd
-    compressed, what is in it.
-
-    A stream is `/dev/stdin`, a process substitution or another device. Raise InputError as
-    `read_bytes` does, and for text that is not UTF-8.
-    """
+    compressed, what is in it. A stream is `/dev/stdin`, a process substitution or another device.
+    Raise InputError as `read_bytes` does, and for text that is not UTF-8."""
     location = Location(str(path))
     try:
         if (content := edited(path)) is not None:

@@ -35,11 +35,9 @@ class NumberError(ValueError):
 
 
 def parse_json(text: str | bytes) -> Json:
-    """Return the value of a JSON text, whole numbers as Kubernetes decodes them.
-
-    Raise ValueError for invalid JSON, nesting that is too deep, and bytes that are not UTF-8;
-    NumberError if only a number is wrong.
-    """
+    """Return the value of a JSON text, whole numbers as Kubernetes decodes them. Raise ValueError
+    for invalid JSON, nesting that is too deep, and bytes that are not UTF-8; NumberError if only a
+    number is wrong."""
     if isinstance(text, bytes):
         text = text.decode("utf-8")
     try:
@@ -50,10 +48,8 @@ def parse_json(text: str | bytes) -> Json:
 
 
 def parse_sequence(text: str) -> list[tuple[Json, int, int]]:
-    """Return the objects of a text of several, as in NDJSON, each with its start and end.
-
-    Raise ValueError for what is not a sequence of JSON objects, as `parse_json` does.
-    """
+    """Return the objects of a text of several, as in NDJSON, each with its start and end. Raise
+    ValueError for what is not a sequence of JSON objects, as `parse_json` does."""
     objects: list[tuple[Json, int, int]] = []
     has_escapes = "\\u" in text
     at = WHITESPACE.match(text).end()

@@ -83,10 +83,8 @@ def expanded(content: bytes, location: Location, most: int) -> bytes:
 
 def gunzipped(pieces: Iterable[bytes]) -> Iterator[bytes]:
     """Yield what the members of a gzip file hold, from the file's content in small pieces; raise
-    zlib.error for broken content, and EOFError where some is missing.
-
-    Padding after the last member is ignored, as gzip does.
-    """
+    zlib.error for broken content, and EOFError where some is missing. Padding after the last member
+    is ignored, as gzip does."""
     stream = zlib.decompressobj(_GZIP_WINDOW)
     is_between = False
     start = b""

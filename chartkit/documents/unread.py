@@ -101,9 +101,7 @@ class Exclusion:
 def exclusion(path: Path, patterns: Sequence[str] = ()) -> Exclusion:
     """Return what is left out below a path: patterns of the command line, relative to the path or
     to the current folder, and those in `exclude` of the nearest chartkit.yaml, relative to it.
-
-    Raise InputError for what is not a pattern.
-    """
+    Raise InputError for what is not a pattern."""
     whole = Path(os.path.abspath(path))
     rooted = [(_start(folder), patterns) for folder in dict.fromkeys((whole, Path.cwd()))]
     top = checkout_top(whole)

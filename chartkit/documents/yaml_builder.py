@@ -92,11 +92,9 @@ _BASES = {"x": 16, "X": 16, "b": 2, "B": 2, "o": 8, "O": 8}
 
 
 def build_documents(text: str, file: str, lines: int = 0) -> Iterator[BuiltDocument]:
-    """Yield the documents of a text; lines: how many precede it in the file, for hints alone.
-
-    Raise InputError with file, line and column for invalid YAML, for a number that JSON lacks, for
-    nesting deeper than MAX_DEPTH, and for aliases that expand to more than MAX_ALIASED values.
-    """
+    """Yield the documents of a text; lines: how many precede it in the file, for hints alone. Raise
+    InputError with file, line and column for invalid YAML, for a number that JSON lacks, for
+    nesting deeper than MAX_DEPTH, and for aliases that expand to more than MAX_ALIASED values."""
     if "\x00" in text:
         raise InputError("is not text: it holds a NUL byte", Location(file))
     try:

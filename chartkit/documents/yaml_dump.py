@@ -43,10 +43,8 @@ class _KubernetesDumper(yaml.CSafeDumper):
 
 
 def _does_something(text: str) -> bool:
-    """Report whether a text has characters that outputs escape, or a line that is a command.
-
-    Such a text is double-quoted, which keeps its value and escapes its line breaks.
-    """
+    """Report whether a text has characters that outputs escape, or a line that is a command. Such a
+    text is double-quoted, which keeps its value and escapes its line breaks."""
     return escape_controls(text) != text or without_commands(text) != text
 
 
@@ -89,10 +87,8 @@ _KubernetesDumper.add_multi_representer(list, yaml.CSafeDumper.represent_list)
 
 
 def dump_text(text: str, indent: int = 0) -> str:
-    """Return the text after `key: ` for a string value, as `dump_yaml` writes it.
-
-    indent: the column of the key.
-    """
+    """Return the text after `key: ` for a string value, as `dump_yaml` writes it. indent: the
+    column of the key."""
     if _NAME.fullmatch(text):
         return text
     is_quoted = _does_something(text)
@@ -120,10 +116,8 @@ def dump_yaml(document: Json, flow_leaves: bool = False) -> str:
 
 
 def dump_documents(documents: Iterable[Json], flow_leaves: bool = False) -> str:
-    """Return documents separated by `---`, with their keys in order.
-
-    flow_leaves: write lists and mappings of scalars on one line (`[a, b]`).
-    """
+    """Return documents separated by `---`, with their keys in order. flow_leaves: write lists and
+    mappings of scalars on one line (`[a, b]`)."""
     text: str = yaml.dump_all(
         documents,
         Dumper=_KubernetesDumper,

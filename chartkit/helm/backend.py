@@ -317,10 +317,8 @@ def chosen_program() -> str | None:
 
 def identity() -> str | None:
     """Return what tells the Helm in use from any other, with its version; None where its file does
-    not tell, as a script that picks one. Raise HelmMissingError where it is missing.
-
-    The library's identity is among the installed packages (`cache_folder.program_digest`).
-    """
+    not tell, as a script that picks one. Raise HelmMissingError where it is missing. The library's
+    identity is among the installed packages (`cache_folder.program_digest`)."""
     program = chosen_program()
     if program is None:
         return LIBRARY
@@ -353,10 +351,8 @@ class HelmClient:
     """Helm for its user. Every call raises HelmCallError."""
 
     def __init__(self, limit: float, flags: Sequence[str] = ()) -> None:
-        """Create the client. limit: seconds of a call; flags: arguments of each call.
-
-        Raises HelmMissingError where there is no Helm.
-        """
+        """Create the client. limit: seconds of a call; flags: arguments of each call. Raises
+        HelmMissingError where there is no Helm."""
         self._program = chosen_program()
         self._limit = limit
         self._flags = flags

@@ -87,9 +87,7 @@ class HelmStoppedError(RenderError):
 
 def warnings(log: str) -> tuple[str, ...]:
     """Return the warnings of a log without repetition, sorted: Helm goes through values at random.
-
-    They are bounded in number and length, with a line that says so.
-    """
+    They are bounded in number and length, with a line that says so."""
     texts = sorted({text for line in log.splitlines() if (text := _warning(line))})
     return bounded([text for text in texts if not text.startswith(_SAID)])
 

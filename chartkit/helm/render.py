@@ -120,11 +120,9 @@ def dry_run(
     api_versions: Sequence[str] = (),
     shown: Path | None = None,
 ) -> DryRun:
-    """Return the result of `helm install --dry-run=client` on a cluster of this version.
-
-    Raises RenderError where the chart does not admit the version (Chart.yaml's kubeVersion), where
-    its schema refuses the values, or where it does not render.
-    """
+    """Return the result of `helm install --dry-run=client` on a cluster of this version. Raises
+    RenderError where the chart does not admit the version (Chart.yaml's kubeVersion), where its
+    schema refuses the values, or where it does not render."""
     values = read_values(values_files)
     target = Target(release, namespace, kube_version or "", tuple(api_versions))
     with _chart_folder(chart, shown) as (folder, name), _explained(folder, name, values):
@@ -157,10 +155,8 @@ def lint_chart(
     shown: Path | None = None,
     schema: bool = True,
 ) -> list[Diagnostic]:
-    """Return the messages of `helm lint` with these values; infos become notes.
-
-    schema: whether it has to look at values.schema.json, where nothing else renders the chart.
-    """
+    """Return the messages of `helm lint` with these values; infos become notes. schema: whether it
+    has to look at values.schema.json, where nothing else renders the chart."""
     values = read_values(values_files)
     target = Target("release", namespace, kube_version or "")
     with _chart_folder(chart, shown) as (folder, name):

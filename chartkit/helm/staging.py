@@ -70,10 +70,8 @@ _HINT: Final = (
 
 def check_references(content: bytes, file: str) -> list[str]:
     """Return the `urn:` references that nothing in a schema resolves; file: its path in the chart.
-
     Raises ChartError for the first reference that leads out of it, and for a schema that cannot be
-    read.
-    """
+    read."""
     try:
         text = content.removeprefix(_BOM).decode("utf-8", "replace")
         schema = json.loads(text, parse_int=float)
@@ -445,9 +443,7 @@ def write_copy(chart: Path, folder: Path, texts: Mapping[str, str]) -> None:
 def _beside(chart: Path, listed: list[Entry], depth: int = 0) -> Iterator[Entry]:
     """Yield the files of the charts beside a chart on which it depends (`file://../common`), as if
     they were in its `charts/`, where `helm dependency build` puts them. listed: the chart's own.
-
-    Only charts in the same checkout of git are taken, without one those in the folder above.
-    """
+    Only charts in the same checkout of git are taken, without one those in the folder above."""
     own = {entry.name: entry.path for entry in listed if entry.name in _FILES}
     files = {name: read(path, name) for name, path in own.items()}
     if depth == _DEEPEST_BESIDE or not any(_BESIDE.encode() in file for file in files.values()):

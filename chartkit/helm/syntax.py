@@ -340,10 +340,8 @@ def literal(text: str) -> str:
 
 
 def end_of_variable(text: str, start: int) -> int:
-    """The end of the variable that begins here, those inside it included.
-
-    Braces that never close are text to Kyverno: then only the opening ones are taken.
-    """
+    """The end of the variable that begins here, those inside it included. Braces that never close
+    are text to Kyverno: then only the opening ones are taken."""
     depth, position = 0, start
     while position < len(text):
         if text.startswith(OPEN, position):

@@ -61,10 +61,8 @@ def template_lines(text: str) -> list[TemplateLine]:
 
 
 def marked(text: str, file: int, passed_over: Collection[int]) -> str:
-    """Return a template whose lines end with comments that name file and line.
-
-    passed_over: the numbers of lines that stay as they are.
-    """
+    """Return a template whose lines end with comments that name file and line. passed_over: the
+    numbers of lines that stay as they are."""
     return "\n".join(
         line.text + _MARK.format(file, line.number)
         if line.can_be_marked and line.number not in passed_over

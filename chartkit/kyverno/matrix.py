@@ -208,9 +208,7 @@ def diagnostics(
     verdict: Verdict, location: Location | None, accepted: str = ""
 ) -> list[Diagnostic]:
     """A verdict's findings: an error where the pair is not supported, a warning past its end.
-
-    accepted: why the environment takes the pair nevertheless, which makes the error a warning.
-    """
+    accepted: why the environment takes the pair nevertheless, which makes the error a warning."""
     row = verdict.compatibility
     findings = []
     if not verdict.supported:

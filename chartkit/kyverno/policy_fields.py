@@ -128,11 +128,8 @@ class Use(NamedTuple):
 
 def minimum_version(policy: Body) -> tuple[Version, Use | None]:
     """Return the oldest Kyverno that reads every field of a policy, and the field that says so
-    (None: the kind itself).
-
-    policy: a kyverno.io/v1 ClusterPolicy or Policy, or of one of KINDS. What an older version may
-    go without does not count.
-    """
+    (None: the kind itself). policy: a kyverno.io/v1 ClusterPolicy or Policy, or of one of KINDS.
+    What an older version may go without does not count."""
     kind = str(policy.get("kind"))
     if kind in KINDS:
         oldest = KINDS[kind][0].since
@@ -186,10 +183,8 @@ def as_json() -> list[Body]:
 
 
 def rows(table: Iterable[Field]) -> list[Body]:
-    """A table for a chart's templates.
-
-    since: a number that orders (1012 for 1.12); default and without stand where there are such.
-    """
+    """A table for a chart's templates. since: a number that orders (1012 for 1.12); default and
+    without stand where there are such."""
     bodies: list[Body] = []
     for entry in table:
         row: Body = {
@@ -221,9 +216,7 @@ def cel_as_json() -> Body:
 
 def extends_to_controllers(body: Body) -> bool:
     """Report whether a policy matches Pods only, so that it is extended to their controllers.
-
-    Source: Kyverno's `CanAutoGen` of CEL policies.
-    """
+    Source: Kyverno's `CanAutoGen` of CEL policies."""
     kind = str(body["kind"]).removeprefix(NAMESPACED)
     if "autogen" not in settings()[kind]:
         return False

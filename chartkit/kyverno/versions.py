@@ -61,10 +61,8 @@ def parse_release(text: object) -> Release | None:
 
 
 def parse_version(text: object, subject: str, location: Location | None = None) -> Version:
-    """The minor version in `1.29`, `1.29.x`, `v1.29.3` or `v1.29.3-eks-ad4801`.
-
-    subject: whose version it is, for the message; raises InputError for anything else.
-    """
+    """The minor version in `1.29`, `1.29.x`, `v1.29.3` or `v1.29.3-eks-ad4801`. subject: whose
+    version it is, for the message; raises InputError for anything else."""
     match = _VERSION.fullmatch(text.strip()) if isinstance(text, str) else None
     if match is None:
         shown = text if isinstance(text, str) else repr(text)

@@ -38,12 +38,9 @@ def require_name(body: Body, policy: FolderPolicy, location: Location) -> None:
 
 
 def checked_cel(document: Document, policy: FolderPolicy, rules: int) -> Body:
-    """A policy's form in CEL, looked through.
-
-    rules: the number of rules of its ClusterPolicy with the same parameters; a ValidatingPolicy has
-    as many validations, one a rule in their order, so that values that name a rule find it. Raises
-    InputError.
-    """
+    """A policy's form in CEL, looked through. rules: the number of rules of its ClusterPolicy with
+    the same parameters; a ValidatingPolicy has as many validations, one a rule in their order, so
+    that values that name a rule find it. Raises InputError."""
     body, file = document.body, policy.cel.file if policy.cel else ""
     where = Location(file, 1)
     kinds = [kind for kind in policy_fields.KINDS if not kind.startswith(policy_fields.NAMESPACED)]

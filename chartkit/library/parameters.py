@@ -188,10 +188,8 @@ def vocabulary(
 
 
 def join_with(values: Expression, separator: str, form: str = "%s") -> Expression:
-    """A list of texts as one text, every one of them put in a form with one `%s`.
-
-    An empty list is an empty text: a form with nothing in it would be a value of its own.
-    """
+    """A list of texts as one text, every one of them put in a form with one `%s`. An empty list is
+    an empty text: a form with nothing in it would be a value of its own."""
     before, _, after = form.partition("%s")
     joined = f"(join {_literal(after + separator + before)} {values.code})"
 
@@ -244,11 +242,9 @@ def variable(form: str, *values: Expression) -> Expression:
 
 
 def cel(form: str | Expression, *values: Expression) -> Expression:
-    """An expression in CEL with values in it as literals, `%s` for each (and `%%` for a `%`).
-
-    A value alone is its literal. Kyverno writes `object.spec` and the like anew for pod controllers
-    wherever it finds the text; in a value it does not find it.
-    """
+    """An expression in CEL with values in it as literals, `%s` for each (and `%%` for a `%`). A
+    value alone is its literal. Kyverno writes `object.spec` and the like anew for pod controllers
+    wherever it finds the text; in a value it does not find it."""
     if isinstance(form, Expression):
         return _cel_literal(form)
     return text(form, *map(_cel_literal, values))
@@ -353,10 +349,8 @@ def check_for_policy(
 
 def check_for_all(name: str, value: Json, library: Library, location: Location | None) -> None:
     """Raises InputError for a parameter that no policy has, or a value unfit for all of them.
-
     Policies that have a parameter of one name may want other things of it; what a policy in the
-    chart cannot use, the chart's schema refuses.
-    """
+    chart cannot use, the chart's schema refuses."""
     errors = []
     policies = library.policies.values()
     parameters = [policy.parameters[name] for policy in policies if name in policy.parameters]

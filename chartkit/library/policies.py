@@ -288,9 +288,7 @@ def read_library(
     upstream: Sequence[UpstreamLibrary] = (),
 ) -> Library:
     """Every policy below the folders; raises InputError, also for two policies of one reference.
-
-    named_at: where a project file names the folders.
-    """
+    named_at: where a project file names the folders."""
     by_name: dict[str, FolderPolicy] = {}
     for root in folders:
         for policy in _policies(root, (named_at or {}).get(root, Location(str(root)))):
@@ -343,10 +341,8 @@ def read_policy(
     is_whole: bool = True,
 ) -> FolderPolicy:
     """One policy folder; shared: the library's shared parameters by name; library: its name;
-    is_whole: False for a built-in one, which needs no check, without its examples.
-
-    Raises InputError.
-    """
+    is_whole: False for a built-in one, which needs no check, without its examples. Raises
+    InputError."""
     document = _one_document(folder / METADATA_FILE)
     if is_whole:
         json_schema.require(document, json_schema.load(METADATA_SCHEMA))

@@ -91,9 +91,7 @@ class Selection:
 
 def read_profile(reference: str, folder: Path, location: Location | None = None) -> Profile:
     """A built-in profile by name, or a profile file by its path from folder; with what it extends.
-
-    location: who asks for it. Raises InputError, also for a profile that extends itself.
-    """
+    location: who asks for it. Raises InputError, also for a profile that extends itself."""
     return _read(reference, folder, location, ())
 
 
@@ -106,10 +104,8 @@ def resolve(profiles: Sequence[Profile], library: Library) -> Selection:
 
 
 def resolve_project(project: Project, library: Library) -> Selection:
-    """Resolve the project's own profiles, policies and exclusions; raises InputError.
-
-    A policy that only an environment has is not in it.
-    """
+    """Resolve the project's own profiles, policies and exclusions; raises InputError. A policy that
+    only an environment has is not in it."""
     from chartkit.project.environment import DEFAULT_PROFILES
 
     references = project.document.body.get("profiles", DEFAULT_PROFILES)
@@ -122,10 +118,8 @@ def resolve_project(project: Project, library: Library) -> Selection:
 
 
 def resolve_environments(project: Project, library: Library) -> dict[str, Selection]:
-    """Return the policies and settings of each environment, by its name.
-
-    Raises InputError, also for settings of the project for a policy that no environment has.
-    """
+    """Return the policies and settings of each environment, by its name. Raises InputError, also
+    for settings of the project for a policy that no environment has."""
     resolved = {
         name: resolve_environment(environment, library, project.root)
         for name, environment in project.environments.items()
@@ -159,11 +153,9 @@ def resolve_environment(environment: Environment, library: Library, root: Path) 
 def _with_policies(
     resolved: Selection, policies: Mapping[str, PolicySettings], library: Library, where: str = ""
 ) -> Selection:
-    """Return the same with settings of single policies.
-
-    where: whose settings they are. A policy that is in no profile is an error in those of an
-    environment, and left out otherwise: another environment may have it.
-    """
+    """Return the same with settings of single policies. where: whose settings they are. A policy
+    that is in no profile is an error in those of an environment, and left out otherwise: another
+    environment may have it."""
     for reference, settings in policies.items():
         policy = _meant(resolved, library, reference, settings.location)
         for name, value in settings.parameters.items():
@@ -179,10 +171,8 @@ def _with_policies(
 def with_parameters(
     resolved: Selection, parameters: Mapping[str, Json], library: Library
 ) -> Selection:
-    """The same with other parameter values; raises InputError.
-
-    parameters: by name, for every policy that has it, or by policy and name (`policy.name`).
-    """
+    """The same with other parameter values; raises InputError. parameters: by name, for every
+    policy that has it, or by policy and name (`policy.name`)."""
     general = {name: value for name, value in parameters.items() if "." not in name}
     for name, value in general.items():
         check_for_all(name, value, library, None)
@@ -326,10 +316,8 @@ def _with_policy(resolved: Selection, policy: LibraryPolicy, settings: PolicySet
 
 
 def project_schema(policies: Iterable[LibraryPolicy]) -> Body:
-    """Return the schema, in which `policies`, `parameters` and `profiles` name what there is.
-
-    Names of other policies and files are still right: a project may have libraries of its own.
-    """
+    """Return the schema, in which `policies`, `parameters` and `profiles` name what there is. Names
+    of other policies and files are still right: a project may have libraries of its own."""
     schema: Body = copy.deepcopy(json_schema.load("project.schema.json"))
     definitions: Body = schema["$defs"]
     by_name = {item.name: item for item in sorted(policies, key=lambda item: item.name)}

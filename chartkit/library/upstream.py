@@ -104,10 +104,7 @@ class UpstreamPolicy(LibraryPolicy):
 
 def about(policy: UpstreamPolicy, group: str) -> Body:
     """Return the facts that the chart's templates have about a policy; see
-    `kyverno-policies.about`.
-
-    group: the standard's group that it is in, `other` for none.
-    """
+    `kyverno-policies.about`. group: the standard's group that it is in, `other` for none."""
     facts: Body = {
         "group": group if group in ("baseline", "restricted") else "other",
         "standard": False,
@@ -143,11 +140,8 @@ def is_policy_name(name: str) -> bool:
 
 
 def references(folder: str, named: Sequence[tuple[str, str]]) -> Iterator[str]:
-    """Return the references of a folder's policies.
-
-    folder: its path below the library's, empty for the library itself; named: file and own name
-    of each.
-    """
+    """Return the references of a folder's policies. folder: its path below the library's, empty for
+    the library itself; named: file and own name of each."""
     files = Counter(file for file, _ in named)
     for file, name in named:
         reference = folder
@@ -189,11 +183,8 @@ class UpstreamLibrary:
         return folders
 
     def find(self, wanted: str) -> list[UpstreamPolicy]:
-        """The policies that a name means; raises InputError for one that cannot be used.
-
-        wanted: what follows from the end of `library/folder/name`, or else what the policy calls
-        itself.
-        """
+        """The policies that a name means; raises InputError for one that cannot be used. wanted:
+        what follows from the end of `library/folder/name`, or else what the policy calls itself."""
         answer = self._answers.get(wanted)
         if answer is None:
             steps = wanted.split("/")

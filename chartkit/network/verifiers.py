@@ -39,10 +39,7 @@ def _verifier(name: str, purpose: str, *settings: Any) -> Any:
 
 def image_verifier(registries: Registries, trusted_root: Path | None) -> SignatureSource:
     """Return the verifier of images in registries; trusted_root: a `trusted_root.json` in place of
-    the public instance's.
-
-    Raises InputError for one that cannot be used.
-    """
+    the public instance's. Raises InputError for one that cannot be used."""
     verifier: SignatureSource = _verifier("images", "to verify an image", registries, trusted_root)
     return verifier
 
@@ -50,10 +47,7 @@ def image_verifier(registries: Registries, trusted_root: Path | None) -> Signatu
 def blob_verifier(
     keys: KeySource | None = None, signatures: SignatureSource = UNASKED
 ) -> BlobSource:
-    """Return the verifier of content at hand.
-
-    keys: of Secrets; signatures: the verifier whose trusted root is used, UNASKED for the public
-    instance's.
-    """
+    """Return the verifier of content at hand. keys: of Secrets; signatures: the verifier whose
+    trusted root is used, UNASKED for the public instance's."""
     verifier: BlobSource = _verifier("blobs", "to verify a signature", keys, signatures)
     return verifier

@@ -43,9 +43,7 @@ _BYTES: Final = "latin-1"
 @contextlib.contextmanager
 def lock(folder: Path) -> Iterator[None]:
     """Holds a project folder against other renders; the system lets go when the process ends.
-
-    Raises InputError where another process holds it.
-    """
+    Raises InputError where another process holds it."""
     handle = _open_for_lock(folder)
     try:
         try:
@@ -88,10 +86,8 @@ else:
 
 def require_inside(path: Path, project: Path) -> None:
     """Raise InputError where a link on the way from a project to a path in it leads out of it.
-
     Links within the project are followed, and a path that is outside as it is written is where the
-    user wants it.
-    """
+    user wants it."""
     top = Path(os.path.abspath(project))
     target = Path(os.path.abspath(path))
     if not target.is_relative_to(top):

@@ -205,10 +205,8 @@ class _Stable:
 
 
 def merge_lines(base: str, mine: str, other: str) -> str | None:
-    """The changes of both sides to the base in one text; None where they touch the same lines.
-
-    What both sides put in at the same place comes one after the other, unless a key is in both.
-    """
+    """The changes of both sides to the base in one text; None where they touch the same lines. What
+    both sides put in at the same place comes one after the other, unless a key is in both."""
     texts = [text.splitlines(keepends=True) for text in (base, mine, other)]
     merged: list[str] = []
     at = _Stable(0, 0, 0, 0)

@@ -74,11 +74,9 @@ class Tree:
 
 
 def compose(plan: GeneratedChart, folder: Path, prefer: Prefer = Prefer.NEITHER) -> Tree:
-    """A chart's folder with hand edits of its values merged in; folder: the chart's own.
-
-    Raises ConflictError where an edit and the new values cannot both be had, InputError where a
-    file there cannot be read.
-    """
+    """A chart's folder with hand edits of its values merged in; folder: the chart's own. Raises
+    ConflictError where an edit and the new values cannot both be had, InputError where a file there
+    cannot be read."""
     files = {name: text for name, text in plan.files.items() if name != _IGNORE}
     if files:
         files[_IGNORE] = _ignoring(plan.files.get(_IGNORE, ""))

@@ -25,10 +25,8 @@ def read_tree(
     document: Document, rank: Callable[[Path], int] = lambda _: 0, keeps_aliases: bool = False
 ) -> Tree:
     """Return a file with one mapping as a tree; raise InputError for one that has no parts to move.
-
     rank: where a key stands among its siblings; keeps_aliases: whether aliases, and mappings with
-    merge keys, stay as they are; they are written out otherwise.
-    """
+    merge keys, stay as they are; they are written out otherwise."""
     lines = BREAK.split(document.source.text)
     while lines and not lines[-1].strip(_BLANK):
         lines.pop()

@@ -46,11 +46,9 @@ _ABOUT_ALL: Final = ("templates/NOTES.txt", "templates/permissions.yaml")
 
 @contextmanager
 def helm_threads(jobs: int | None = None, uses_cache: bool = False) -> Iterator[Executor]:
-    """Threads that wait for Helm's child processes; an error or an interrupt ends both.
-
-    jobs: the most of these processes at a time; uses_cache: whether Helm is asked only what earlier
-    runs have not asked.
-    """
+    """Threads that wait for Helm's child processes; an error or an interrupt ends both. jobs: the
+    most of these processes at a time; uses_cache: whether Helm is asked only what earlier runs have
+    not asked."""
     with helm.kept() if uses_cache else nullcontext():
         helm.start()
         executor = ThreadPoolExecutor(jobs or min(os.cpu_count() or 1, _PROCESSES))
@@ -88,11 +86,8 @@ class ChartFiles:
         return _parse(self.tree.files[file], str(self.tree.folder / file))
 
     def schema(self) -> Body | None:
-        """Return values.schema.json, None if the chart has none.
-
-        Return an empty schema for a chart of upstream: Helm alone judges values against its draft,
-        patterns and references.
-        """
+        """Return values.schema.json, None if the chart has none. Return an empty schema for a chart
+        of upstream: Helm alone judges values against its draft, patterns and references."""
         text = self.tree.files.get(SCHEMA_FILE)
         if text is not None and self.is_upstream:
             return {}
@@ -144,11 +139,9 @@ class Chart:
         return self.linting.result()
 
     def start_rendering(self, *over: Body, part: Path | None = None) -> Future[RenderedChart]:
-        """Start rendering with further values over the environment's.
-
-        part: a folder with the part of the chart that matters. Where Helm refuses it, the whole
-        chart is rendered, for the error to speak of that.
-        """
+        """Start rendering with further values over the environment's. part: a folder with the part
+        of the chart that matters. Where Helm refuses it, the whole chart is rendered, for the error
+        to speak of that."""
         return self.executor.submit(self._render, over, part)
 
     def _render(self, over: Sequence[Body], part: Path | None) -> RenderedChart:
@@ -167,11 +160,9 @@ class Chart:
 def start_chart(
     files: ChartFiles, environment: Environment, executor: Executor, needs_manifest: bool
 ) -> Chart:
-    """Start Helm on a chart: it renders, installs without a cluster, and lints.
-
-    needs_manifest: whether the manifest of an installation is wanted. Charts of upstream are
-    always installed: only that shows their notes.
-    """
+    """Start Helm on a chart: it renders, installs without a cluster, and lints. needs_manifest:
+    whether the manifest of an installation is wanted. Charts of upstream are always installed: only
+    that shows their notes."""
     layers = tuple(map(files.document, environment.values_files))
     target = _target(files, environment)
     rendering = executor.submit(render_chart, files.folder, layers, **target)

@@ -142,11 +142,9 @@ def environment(env: Environment, today: date) -> VersionCheck:
 def chart(
     folder: Path, kubernetes: Version | None, today: date, data: ReleaseData = BUILT_IN
 ) -> VersionCheck:
-    """Return a chart's folder: the Kyverno version that its appVersion names.
-
-    Besides the pair, Chart.yaml's kubeVersion must admit clusters that the version supports, and
-    the cluster if one is given. Raise InputError where it names no Kyverno version.
-    """
+    """Return a chart's folder: the Kyverno version that its appVersion names. Besides the pair,
+    Chart.yaml's kubeVersion must admit clusters that the version supports, and the cluster if one
+    is given. Raise InputError where it names no Kyverno version."""
     file = folder / "Chart.yaml"
     documents = read_file(file)
     body = documents[0].body if documents else None

@@ -46,11 +46,8 @@ class Side:
 def of_environment(
     project: Project, environment: Environment, name: str, hooks: bool = True
 ) -> Side:
-    """Render an environment from the project's charts on disk.
-
-    hooks: whether to include hooks. Raise InputError if the charts were not written, RenderError if
-    they do not render.
-    """
+    """Render an environment from the project's charts on disk. hooks: whether to include hooks.
+    Raise InputError if the charts were not written, RenderError if they do not render."""
     resources: list[Resource] = []
     warnings: list[Diagnostic] = []
     for chart in installed_charts(project, environment):
@@ -92,11 +89,9 @@ def written_values(folder: Path, environment: Environment) -> list[Path]:
 
 @contextmanager
 def earlier(project: Project, against: str) -> Iterator[Project | Path]:
-    """Yield the side that REV|DIR names: a project, or a folder of manifests.
-
-    An existing folder takes precedence over a revision of that name. The project of a revision is
-    in a temporary folder. Raise InputError.
-    """
+    """Yield the side that REV|DIR names: a project, or a folder of manifests. An existing folder
+    takes precedence over a revision of that name. The project of a revision is in a temporary
+    folder. Raise InputError."""
     folder = Path(against)
     if folder.is_dir():
         yield read_project(folder) if (folder / FILE_NAME).is_file() else folder

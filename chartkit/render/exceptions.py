@@ -44,10 +44,8 @@ class ShippedExceptions:
 def shipped_exceptions(
     environment: Environment, policies: Mapping[str, InstalledPolicy]
 ) -> ShippedExceptions:
-    """Return the exceptions to install in an environment; policies: of its chart, by name.
-
-    Raises InputError for files without exceptions, and for an exception that Kyverno refuses.
-    """
+    """Return the exceptions to install in an environment; policies: of its chart, by name. Raises
+    InputError for files without exceptions, and for an exception that Kyverno refuses."""
     shipping = _Shipping(environment, policies)
     for resource in read_files(environment.exceptions):
         shipping.add(resource)

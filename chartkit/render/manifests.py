@@ -53,9 +53,7 @@ _KEEP: Final = (
 
 def manifests(folder: Path, subject: CheckTarget) -> Tree:
     """Return the objects that each chart installs in an environment, CRDs first, one file a chart.
-
-    folder: for all environments. Raise RenderError.
-    """
+    folder: for all environments. Raise RenderError."""
     own = folder / subject.environment.file_name
     files, record = dict[str, str](), dict[str, Body]()
     for chart in subject.charts:
@@ -206,10 +204,8 @@ def _tree(root: Path, name: str, files: dict[str, str]) -> Tree:
 
 
 def overlays(rendered: Mapping[str, Sequence[Resource]]) -> dict[str, str]:
-    """The files of one chart's base and overlays, by path.
-
-    rendered: what is installed, by environment.
-    """
+    """The files of one chart's base and overlays, by path. rendered: what is installed, by
+    environment."""
     sides = [frozenset(map(_text, side)) for side in rendered.values()]
     common = frozenset.intersection(*sides) if sides else frozenset()
     base = [item.body for item in next(iter(rendered.values()), ()) if _text(item) in common]

@@ -146,12 +146,9 @@ class _GeneratedFolders:
 
 
 def render_project(project: Project, options: RenderOptions) -> RenderResult:
-    """Plan, merge, check and write the charts; write nothing if a check fails.
-
-    Raise ConflictError where a hand edit cannot be merged, RenderError where a chart does not
-    render, InputError where something that the project names cannot be used or another render
-    runs.
-    """
+    """Plan, merge, check and write the charts; write nothing if a check fails. Raise ConflictError
+    where a hand edit cannot be merged, RenderError where a chart does not render, InputError where
+    something that the project names cannot be used or another render runs."""
     folders = written_folders(project)
     for folder in folders:
         atomic_folder.require_inside(folder, project.root)
@@ -277,10 +274,8 @@ def _left(folders: Sequence[Path], root: Path) -> Iterator[Row]:
 
 
 def _publish(trees: Sequence[Tree], root: Path) -> tuple[Path, ...]:
-    """Write what differs; return the folders that changed.
-
-    The charts come last: where only some were written, `--check` finds the charts to differ.
-    """
+    """Write what differs; return the folders that changed. The charts come last: where only some
+    were written, `--check` finds the charts to differ."""
     different = [tree for tree in trees if not write.unchanged(tree)]
     for tree in reversed(different):
         write.publish(tree, root)

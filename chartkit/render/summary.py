@@ -44,11 +44,9 @@ _SEVERITIES = {
 def blocks(
     rows: Sequence[Row], width: int | None, verbose: bool = False, quiet: bool = False
 ) -> Iterator[Block]:
-    """Yield a grid of the checks and what is not a pass, failures last, then the totals.
-
-    width: columns to wrap at, None if there is none; verbose: one line for every row in place of
-    the grid; quiet: failures alone, without the grid.
-    """
+    """Yield a grid of the checks and what is not a pass, failures last, then the totals. width:
+    columns to wrap at, None if there is none; verbose: one line for every row in place of the grid;
+    quiet: failures alone, without the grid."""
     counts = Counter(row.outcome for row in rows)
     if verbose:
         yield Table(_HEADINGS, list(map(_cells, rows)))

@@ -15,11 +15,8 @@ def write_whole(path: Path, text: str) -> None:
 
 
 def write_pieces(path: Path, pieces: Iterable[str]) -> None:
-    """Write a text to a file in one step; raise InputError if that fails.
-
-    Symbolic links are followed and the file's mode is kept. A device or a pipe is written to
-    directly.
-    """
+    """Write a text to a file in one step; raise InputError if that fails. Symbolic links are
+    followed and the file's mode is kept. A device or a pipe is written to directly."""
     with system_errors("cannot be written", path):
         path.parent.mkdir(parents=True, exist_ok=True)
         if path.exists() and not path.is_file() and not path.is_dir():

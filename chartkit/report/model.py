@@ -122,9 +122,7 @@ def field_places(
 
 def field_text(pointer: str, body: Json) -> str:
     """Return a JSON pointer as people write paths: `/spec/containers/0` is `spec.containers[0]`.
-
-    body: the object, which tells a position in a list from a key that is a number.
-    """
+    body: the object, which tells a position in a list from a key that is a number."""
     keys: list[int] = []
     for index, (step, is_number) in enumerate(_steps_to_numbers(pointer)):
         if isinstance(body, dict):

@@ -298,11 +298,8 @@ def repeat_on_changes(
     sleep: Callable[[float], None] = time.sleep,
 ) -> int:
     """Run something now and whenever files at paths change; return the exit code of a run that is
-    interrupted.
-
-    Files are polled: network file systems and containers do not pass on the system's notifications.
-    What cannot be used is reported, and tried again when it changes.
-    """
+    interrupted. Files are polled: network file systems and containers do not pass on the system's
+    notifications. What cannot be used is reported, and tried again when it changes."""
 
     def look(before: Seen) -> Seen:
         try:

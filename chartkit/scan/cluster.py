@@ -69,11 +69,9 @@ _SHOWN: Final = 5
 
 @contextlib.contextmanager
 def open_cluster(source: ClusterSource) -> Iterator[Reader]:
-    """Open a cluster to read. A recording is written when this ends without an error.
-
-    Raise InputError for a kubeconfig, recording or namespace that cannot be used, and SourceError
-    where the cluster does not answer.
-    """
+    """Open a cluster to read. A recording is written when this ends without an error. Raise
+    InputError for a kubeconfig, recording or namespace that cannot be used, and SourceError where
+    the cluster does not answer."""
     source_, namespace = answers(source)
     if source.record is None:
         yield Reader(source_, namespace)
@@ -135,10 +133,8 @@ class Survey:
         track: Track = untracked,
     ) -> Iterator[Resource]:
         """Yield the objects of the kinds that policies match, and of others, as they are read;
-        track: shows how many kinds are.
-
-        Raise SourceError once the cluster does not answer, be it a policy or the scan itself.
-        """
+        track: shows how many kinds are. Raise SourceError once the cluster does not answer, be it a
+        policy or the scan itself."""
         read = kinds_to_read(policies, self.reader.discovery)
         others = (served for served in self.reader.discovery.all if served.kind in kinds)
         for served in track(list(dict.fromkeys((*read, *others)))):
@@ -160,11 +156,8 @@ def scan_cluster(
     reporting: Reporting,
     audit_warn: bool,
 ) -> int:
-    """Scan a cluster and write the reports.
-
-    Return the exit code: 1 where anything fails, is in error or could not be read. Raise InputError
-    and SourceError.
-    """
+    """Scan a cluster and write the reports. Return the exit code: 1 where anything fails, is in
+    error or could not be read. Raise InputError and SourceError."""
     console = reporting.console
     inputs = load_user_inputs(options.world, console.note)
     if inputs.chart_values:

@@ -221,11 +221,8 @@ def compile_all(
     around: PolicyAttachments = NO_ATTACHMENTS,
     compiler: Compiler = compile_one,
 ) -> PolicySet:
-    """Compile each policy; one that does not compile becomes diagnostics.
-
-    Bindings and definitions of custom kinds among the resources are applied; compiler:
-    `compile_one`, or a cache of it.
-    """
+    """Compile each policy; one that does not compile becomes diagnostics. Bindings and definitions
+    of custom kinds among the resources are applied; compiler: `compile_one`, or a cache of it."""
     compiled: list[RunnablePolicy | Cleaner] = []
     diagnostics: list[Diagnostic] = []
     if any(map(is_binding, objects)):

@@ -382,10 +382,8 @@ def _members(guidance: Guidance) -> dict[str, Any]:
 
 
 def require_policies(policies: PolicySet, console: Console, is_json: bool = False) -> None:
-    """Note the policies for plain JSON that a scan of objects leaves out.
-
-    Raise InputError where plain JSON is scanned and no policy is for it.
-    """
+    """Note the policies for plain JSON that a scan of objects leaves out. Raise InputError where
+    plain JSON is scanned and no policy is for it."""
     for_json = [policy.policy.key for policy in policies.policies if policy.judges_json]
     if is_json and not for_json:
         raise InputError("no policy is of evaluation mode JSON", hint="name one with --policies")

@@ -111,10 +111,8 @@ class Requests:
         note: Note = lambda _: None,
     ) -> Requests:
         """Return policies and objects, whose Namespaces and definitions of custom kinds count.
-
         inputs: what the user says; definitions: further ones; note: called with their faults, and
-        with what policies are refused for where these kinds are known.
-        """
+        with what policies are refused for where these kinds are known."""
         custom = custom_resources(definitions, objects, note)
         if custom is not None:
             policies = policies.with_names(custom.names, note)
@@ -190,10 +188,8 @@ def load_judges(
     options: RequestOptions, note: Note, environment: ProjectEnvironment | None
 ) -> Judges:
     """Load policies and user inputs; note is called with findings about single policies.
-
     environment: the one whose policies are loaded in place of those that the options name. Raise
-    InputError.
-    """
+    InputError."""
     inputs = load_user_inputs(options.world, note)
     around = load_surroundings(options, note)
     if environment is None:

@@ -107,10 +107,8 @@ def run_scan(
     sink: Sink,
     context: ScanContext,
 ) -> Counter[Status]:
-    """Evaluate every object, call sink with it and its results, and count the statuses.
-
-    The policies run in admission order: a policy sees what those before it mutated.
-    """
+    """Evaluate every object, call sink with it and its results, and count the statuses. The
+    policies run in admission order: a policy sees what those before it mutated."""
     is_json = context.is_json
     policies = [policy for policy in policies if policy.judges_json is is_json]
     admissions = context.admissions(policies)

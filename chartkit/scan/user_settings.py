@@ -42,11 +42,9 @@ def read_user_inputs(
     user_info: Path | None,
     context: Path | None = None,
 ) -> UserInputs:
-    """Read the files that the user names; raise InputError.
-
-    values: files, or what was read already, of kind Values (cli.kyverno.io) give variables and
-    namespace labels, all others are values files of charts; settings: `name=value`.
-    """
+    """Read the files that the user names; raise InputError. values: files, or what was read
+    already, of kind Values (cli.kyverno.io) give variables and namespace labels, all others are
+    values files of charts; settings: `name=value`."""
     if not (values or settings or user_info or context):
         return UserInputs()
     from chartkit.engine.cli_files.user_files import (

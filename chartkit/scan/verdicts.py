@@ -77,10 +77,8 @@ def judge(
     operation: Operation = Operation.CREATE,
 ) -> Verdict:
     """Return the effect of policies on an object that is created, or exists for a cleanup policy.
-
     admitting, cleaning: the policies as `sorted_out` gives them; if any clean, the others are not
-    evaluated; world: what else exists; operation: another one than its creation.
-    """
+    evaluated; world: what else exists; operation: another one than its creation."""
     given = in_namespace(resource)
     if cleaning:
         planned, diagnostics = plan_deletions(cleaning, [as_submitted(given)], _AT, {}, world)

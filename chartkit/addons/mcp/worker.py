@@ -227,11 +227,8 @@ def bounded(
     value: Json, room: int, path: str, notes: list[str], filters: Mapping[str, str]
 ) -> Json:
     """Return a value of at most about so many characters of JSON, and add a note for each list and
-    text that is cut.
-
-    path: what the value is called, for a document as `query` calls it; filters: by which lists of
-    the document have fewer members already.
-    """
+    text that is cut. path: what the value is called, for a document as `query` calls it; filters:
+    by which lists of the document have fewer members already."""
     if len(text_of(value)) <= room:
         return value
     if isinstance(value, str):

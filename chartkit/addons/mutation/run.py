@@ -82,10 +82,8 @@ class _Case:
 
 
 def mutate_policy(folder: Path, shared: Mapping[str, Parameter]) -> MutationResult:
-    """Test each change of a policy by its examples; shared: its library's shared parameters.
-
-    A policy that cannot be read or rendered has no changes: `check` says what is wrong with it.
-    """
+    """Test each change of a policy by its examples; shared: its library's shared parameters. A
+    policy that cannot be read or rendered has no changes: `check` says what is wrong with it."""
     try:
         policy = read_policy(folder, "", shared)
         # The forms and changes that `mutants.yaml` names.

@@ -184,11 +184,9 @@ class Diagnosis:
 
 
 def diagnose(cluster: Cluster) -> Diagnosis:
-    """Ask a cluster; raise ClusterError where its webhooks cannot be read.
-
-    The smallest change opens the webhooks that fail closed, that nothing answers, and that are
-    asked about more than Kyverno's own kinds: a webhook for policies refuses policies alone.
-    """
+    """Ask a cluster; raise ClusterError where its webhooks cannot be read. The smallest change
+    opens the webhooks that fail closed, that nothing answers, and that are asked about more than
+    Kyverno's own kinds: a webhook for policies refuses policies alone."""
     webhooks = kyverno_webhooks(cluster)
     services = sorted({webhook.service for webhook in webhooks if webhook.service})
     silent = {service: reason for service in services if (reason := unanswered(cluster, service))}
@@ -324,11 +322,8 @@ def write(file: Path, cluster: str, opened: Iterable[Opened]) -> None:
 
 def open_webhooks(cluster: Cluster, webhooks: Sequence[Webhook], file: Path) -> list[str]:
     """Set webhooks to `Ignore`, after the record of what they were is written; return a line for
-    each.
-
-    Raise InputError where the record is another cluster's, ClusterError where a write fails; what
-    is in the record by then can be restored.
-    """
+    each. Raise InputError where the record is another cluster's, ClusterError where a write fails;
+    what is in the record by then can be restored."""
     recorded, before = read(file) if file.exists() else (cluster.shown, [])
     if recorded != cluster.shown:
         text = f"is the record of {recorded}, and this is {cluster.shown}"
@@ -348,10 +343,8 @@ def open_webhooks(cluster: Cluster, webhooks: Sequence[Webhook], file: Path) -> 
 
 
 def restore(cluster: Cluster, file: Path) -> list[str]:
-    """Set webhooks back to what the record says, and remove the record; return a line for each.
-
-    A configuration that is gone, or that Kyverno has written anew, is left as it is, with a note.
-    """
+    """Set webhooks back to what the record says, and remove the record; return a line for each. A
+    configuration that is gone, or that Kyverno has written anew, is left as it is, with a note."""
     recorded, kept = read(file)
     if recorded != cluster.shown:
         text = f"is the record of {recorded}, and this is {cluster.shown}"

@@ -60,10 +60,8 @@ class Route:
 
 
 def check(start: Pair, target: Pair, data: ReleaseData = BUILT_IN) -> None:
-    """Raises InputError for a version that is not known, and where the way leads down.
-
-    A target that is announced is known, though no order leads to it.
-    """
+    """Raises InputError for a version that is not known, and where the way leads down. A target
+    that is announced is known, though no order leads to it."""
     for pair in (start, target):
         if pair is start or pair.kyverno not in announced(data):
             compatibility(pair.kyverno, None, data)
@@ -82,11 +80,8 @@ def check(start: Pair, target: Pair, data: ReleaseData = BUILT_IN) -> None:
 def shortest(
     start: Pair, target: Pair, skip_minors: bool = False, data: ReleaseData = BUILT_IN
 ) -> Route:
-    """The order with the fewest steps; among equals Kyverno goes before the cluster.
-
-    The first pair need not be supported: there may be a way out of it. Raises InputError, see
-    `check`.
-    """
+    """The order with the fewest steps; among equals Kyverno goes before the cluster. The first pair
+    need not be supported: there may be a way out of it. Raises InputError, see `check`."""
     check(start, target, data)
     came_from: dict[Pair, Pair | None] = {start: None}
     ends: list[Pair] = []

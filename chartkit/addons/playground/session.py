@@ -19,10 +19,8 @@ _MODULES: Final[Mapping[str, str]] = {
 
 
 def answer(call: str, text: str, step: Callable[[int], object] = lambda _: None) -> str:
-    """Return the answer to a call, both as JSON; `error` in place of an answer.
-
-    step: called by `evaluate` with the number of each object, before it is judged.
-    """
+    """Return the answer to a call, both as JSON; `error` in place of an answer. step: called by
+    `evaluate` with the number of each object, before it is judged."""
 
     def answered() -> str:
         if call not in _MODULES:

@@ -46,10 +46,8 @@ Repair = tuple[Change, ...]
 
 def repairs(resource: Resource, policy: RunnablePolicy, result: RuleResult) -> Sequence[Repair]:
     """Return the ways to make a failed result pass, those with the fewest guesses and changes
-    first; each is a set of changes that belong together.
-
-    The engine confirms them: parts of a policy that are not understood yield no changes.
-    """
+    first; each is a set of changes that belong together. The engine confirms them: parts of a
+    policy that are not understood yield no changes."""
     wants = [want for want in wants_of(policy, resource) if want.rule == result.rule]
     ways = [repair for want in wants for repair in _of_want(resource, want)]
     unique = {tuple((change.pointer, repr(change.value)) for change in way): way for way in ways}

@@ -88,10 +88,8 @@ class Solver:
         self.is_complete = True
 
     def solutions(self, formula: Formula) -> Iterator[Solution]:
-        """Yield the ways to meet a formula, those with the fewest changes of choices first.
-
-        Raises SearchLimitError.
-        """
+        """Yield the ways to meet a formula, those with the fewest changes of choices first. Raises
+        SearchLimitError."""
         state = _State()
         waiting: list[Iterator[tuple[list[Goal], _State]]] = [iter([([(formula, {})], state)])]
         while waiting:

@@ -258,10 +258,8 @@ def is_readable(pattern: str) -> bool:
 
 
 def shortest(languages: Sequence[Language]) -> str | None:
-    """Return a shortest text that is in all the languages; None if no text is.
-
-    Raises TooLargeError where that is not found within a bounded number of states.
-    """
+    """Return a shortest text that is in all the languages; None if no text is. Raises TooLargeError
+    where that is not found within a bounded number of states."""
     text = _shortest(tuple(dict.fromkeys(languages)))
     if isinstance(text, TooLargeError):
         raise text

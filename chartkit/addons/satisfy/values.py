@@ -193,9 +193,7 @@ class Undecided(Exception):  # noqa: N818 - no error: a question without an answ
 
 def meet(tests: Sequence[Test], current: Json) -> Meeting | None:
     """Return a value that all tests take, the current one if they do; None if no value passes.
-
-    Raises Undecided where neither is found.
-    """
+    Raises Undecided where neither is found."""
     if all(test.holds(current) for test in tests):
         return Meeting(current, True)
     closed = next((test for test in tests if test.is_closed), None)

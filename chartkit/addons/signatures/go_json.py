@@ -60,9 +60,7 @@ def decode(types: GoTypes, root: str, value: Json) -> Body:
 
 def read_object(content: bytes | str, kind: str = _ANY) -> Body:
     """Return a JSON object that is not nested too deeply; kind: the Go type that it is read into.
-
-    What is not UTF-8 is replaced.
-    """
+    What is not UTF-8 is replaced."""
     return _read(content, _object, kind)
 
 

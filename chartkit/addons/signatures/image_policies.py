@@ -183,11 +183,9 @@ class Attestor:
 
 
 def read_attestor(body: Body, trust: TrustedRoots) -> Attestor:
-    """Return an attestor's `cosign`, its expressions replaced with their values.
-
-    Raises SignatureError in Kyverno's words; LookupFailed for a key or trusted root that stands
-    elsewhere.
-    """
+    """Return an attestor's `cosign`, its expressions replaced with their values. Raises
+    SignatureError in Kyverno's words; LookupFailed for a key or trusted root that stands
+    elsewhere."""
     with within(_OPTIONS):
         source, log = mapping_at(body, "source"), mapping_at(body, "ctlog")
         repository = repository_of(_text(source, "repository"))

@@ -306,10 +306,8 @@ _TEMPLATES: Final = Path(__file__).parent / "templates"
 
 def write_policy(reference: str, kind: Kind, project: Path, library: Path | None = None) -> Path:
     """Write a policy's folder and return it; raises InputError, and then nothing was written.
-
     reference: its name, with or without folders (`ours/require-team`); library: the folder for it;
-    None: the first one that chartkit.yaml names, or `policies` where it names none.
-    """
+    None: the first one that chartkit.yaml names, or `policies` where it names none."""
     parts = reference.split("/")
     if len(parts) > _DEEPEST or not all(_PART.fullmatch(part) for part in parts):
         hint = "write name or folder/name: lower-case letters, digits and '-'"

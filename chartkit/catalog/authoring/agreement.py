@@ -52,10 +52,8 @@ class Form:
 
 
 def forms_of(policy: FolderPolicy, source: Source) -> list[Form]:
-    """One form of a policy, for each of its examples; source: its template or its `cel`.
-
-    Raises the error of what is wrong with it: InputError, RenderError or CompileError.
-    """
+    """One form of a policy, for each of its examples; source: its template or its `cel`. Raises the
+    error of what is wrong with it: InputError, RenderError or CompileError."""
     parts = [filled_documents(policy, source, example.parameters) for example in policy.examples]
     _require_single_keys(source)
     return [_form(source, case, part) for case, part in zip(policy.examples, parts, strict=True)]

@@ -381,11 +381,8 @@ def _error(
 
 
 def says_why(title: str, description: str) -> str:
-    """Return the fault of a description, empty for a good one.
-
-    Words alone do not show whether a text gives a reason, but a text with hardly a word beyond the
-    title gives none.
-    """
+    """Return the fault of a description, empty for a good one. Words alone do not show whether a
+    text gives a reason, but a text with hardly a word beyond the title gives none."""
     lower = description.lower()
     for placeholder in _PLACEHOLDERS:
         if re.search(rf"\b{placeholder}\b", lower):

@@ -66,10 +66,8 @@ def witness(
     subject: Subject, rule: Rule, corrected: Body, tries: Callable[[CompiledPolicy], Iterable[Try]]
 ) -> str:
     """Return the end of a message: an object that a rule judges otherwise than the corrected policy
-    does, and what becomes of the object; empty where there is none, and after many searches.
-
-    tries: fields of the object, with values, that may show it, by the corrected policy.
-    """
+    does, and what becomes of the object; empty where there is none, and after many searches. tries:
+    fields of the object, with values, that may show it, by the corrected policy."""
     kinds, compiled = kinds_selected(rule.match.kinds), _searchable(subject, rule)
     if compiled is None or not kinds:
         return ""

@@ -62,10 +62,8 @@ def minimum(component: str) -> int:
 
 def judge(resources: Sequence[Resource], required: bool) -> list[Diagnostic]:
     """Return the faults of the engine's availability; required: whether it must be highly
-    available.
-
-    Errors are refused; a note says that there are more admission replicas than are needed.
-    """
+    available. Errors are refused; a note says that there are more admission replicas than are
+    needed."""
     present = controllers(resources)
     diagnostics: list[Diagnostic] = []
     if not any(controller.component == ADMISSION for controller in present):

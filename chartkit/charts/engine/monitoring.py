@@ -36,11 +36,9 @@ _OPEN_ROW = {"collapsed": False, "panels": []}
 def monitoring_values(
     monitoring: Monitoring, controllers: Iterable[Body], metrics_apart: bool = True
 ) -> Body:
-    """The values of the engine's chart.
-
-    controllers: as `engine_source.describe` has them; metrics_apart: whether the chart's network
-    policies can tell the metrics from the webhooks, as ours can and upstream's cannot.
-    """
+    """The values of the engine's chart. controllers: as `engine_source.describe` has them;
+    metrics_apart: whether the chart's network policies can tell the metrics from the webhooks, as
+    ours can and upstream's cannot."""
     match monitoring.mode:
         case Mode.OPERATOR:
             selected = {"enabled": True, "additionalLabels": dict(monitoring.labels)}

@@ -101,11 +101,9 @@ ExceptionsOf = Callable[[Environment, Mapping[str, InstalledPolicy]], Sequence[B
 
 
 def plan(project: Project, exceptions_of: ExceptionsOf = lambda *_: ()) -> ChartPlan:
-    """The policies chart of a project, for all its environments.
-
-    Chart.yaml admits every Kubernetes version that one of the environments' Kyvernos supports.
-    Raises InputError for what the project, its profiles or its policies say wrong.
-    """
+    """The policies chart of a project, for all its environments. Chart.yaml admits every Kubernetes
+    version that one of the environments' Kyvernos supports. Raises InputError for what the project,
+    its profiles or its policies say wrong."""
     library = read_libraries(project)
     base = resolve_project(project, library)
     resolved = resolve_environments(project, library)
@@ -371,10 +369,7 @@ def _too_old(
 def _carried(library: Library, resolved: Iterable[Selection]) -> list[LibraryPolicy]:
     """Return the policies of the chart: those that the project names, and the whole Pod Security
     Standards, so that podSecurityStandard means what it says. A named policy replaces the
-    standard's policy of the same name.
-
-    Raises InputError for two policies of one name.
-    """
+    standard's policy of the same name. Raises InputError for two policies of one name."""
     named: dict[str, ResolvedPolicy] = {}
     for selection in resolved:
         for name, given in selection.policies.items():

@@ -98,10 +98,8 @@ def _json_text(about: Body) -> str:
 
 
 def guard_templates(templates: Iterable[RenderedPolicy], files: Mapping[str, str]) -> str:
-    """The text that defines the templates which guards ask; empty for none.
-
-    files: the chart's. Raises InputError for a guard that asks a template of the chart's own.
-    """
+    """The text that defines the templates which guards ask; empty for none. files: the chart's.
+    Raises InputError for a guard that asks a template of the chart's own."""
     asked = {
         name: policy.location
         for policy in (template.policy for template in templates)

@@ -114,11 +114,9 @@ def filters_of_cel() -> Body:
 
 
 def overrides(actions: Sequence[NamespaceAction]) -> list[Body]:
-    """Return the overrides for actions of namespaces, of which the last that fits counts.
-
-    A name that an earlier override decides is left out: Kyverno refuses a ClusterPolicy with two
-    actions for one namespace.
-    """
+    """Return the overrides for actions of namespaces, of which the last that fits counts. A name
+    that an earlier override decides is left out: Kyverno refuses a ClusterPolicy with two actions
+    for one namespace."""
     entries: list[Body] = []
     decided: list[str] = []
     for action in reversed(actions):

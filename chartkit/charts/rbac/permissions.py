@@ -283,11 +283,9 @@ _RULES: Final = {
 
 
 def needs(bodies: Iterable[Body], definitions: Iterable[Body] = ()) -> Needs:
-    """Return the needs of policies beyond the permissions of Kyverno's chart.
-
-    bodies: policies of kyverno.io and policies.kyverno.io, others need nothing of Kyverno;
-    definitions: custom resource definitions, for the names of their kinds.
-    """
+    """Return the needs of policies beyond the permissions of Kyverno's chart. bodies: policies of
+    kyverno.io and policies.kyverno.io, others need nothing of Kyverno; definitions: custom resource
+    definitions, for the names of their kinds."""
     findings = Findings(known_kinds(definitions))
     for body in bodies:
         group = str(body.get("apiVersion")).partition("/")[0]

@@ -114,11 +114,9 @@ class Findings:
         verbs: Iterable[str],
         scan: bool = False,
     ) -> None:
-        """Controllers need verbs on resources.
-
-        What a scan alone asks for never opens Secrets, and nothing opens what one connects to, or
-        resources that are not named: that is for people to decide.
-        """
+        """Controllers need verbs on resources. What a scan alone asks for never opens Secrets, and
+        nothing opens what one connects to, or resources that are not named: that is for people to
+        decide."""
         allowed = set(verbs)
         for resource in resources:
             part = resource.resource.partition("/")[2]
@@ -174,11 +172,9 @@ def subresource(names: Iterable[ResourceName], part: str) -> list[ResourceName]:
 
 @cache
 def granted(controller: Controller) -> Mapping[tuple[str, str], frozenset[str]]:
-    """Return the verbs that a controller of the engine's chart has by (group, resource).
-
-    They are what `sources/kyverno/controllers.yaml` says, as in Kyverno's own chart, and the role
-    `view`. Rules for single objects, or under a condition of the chart's values, do not count.
-    """
+    """Return the verbs that a controller of the engine's chart has by (group, resource). They are
+    what `sources/kyverno/controllers.yaml` says, as in Kyverno's own chart, and the role `view`.
+    Rules for single objects, or under a condition of the chart's values, do not count."""
     source = describe()
     (description,) = (
         entry for entry in source["controllers"] if entry["component"] == controller.value

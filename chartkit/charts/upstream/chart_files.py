@@ -54,11 +54,8 @@ def plain_version(text: str) -> str:
 
 
 def read_chart(files: Mapping[str, bytes], shown: str, limits: Limits = DEFAULT) -> ChartFiles:
-    """The chart that files make; shown: where they are from, for messages.
-
-    Raises InputError where they are none, where a subchart is missing, and where a file is not a
-    string.
-    """
+    """The chart that files make; shown: where they are from, for messages. Raises InputError where
+    they are none, where a subchart is missing, and where a file is not a string."""
     collected = FileCollector(shown, limits)
     for name, content in _unpacked(files, shown, limits, 0):
         collected.add(name, content)

@@ -46,11 +46,9 @@ class Said:
 
 
 def environment_values(chart: ChartFiles, environment: Environment, root: Path) -> Said:
-    """Return an environment's values for a vendored chart; root: the project's folder.
-
-    Raises InputError for a profile that is not there, and for a form of policies that the chart
-    does not have.
-    """
+    """Return an environment's values for a vendored chart; root: the project's folder. Raises
+    InputError for a profile that is not there, and for a form of policies that the chart does not
+    have."""
     writer = _WRITERS.get(chart.name)
     return Said({}) if writer is None else writer(chart, environment, root)
 

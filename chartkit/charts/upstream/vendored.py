@@ -266,10 +266,8 @@ def _chart_root(files: Mapping[str, bytes], shown: str) -> dict[str, bytes]:
 
 
 def _before(folder: Path, lock: Lock) -> tuple[str, bool]:
-    """The version that stands there, empty for none, and whether it is the same and whole.
-
-    Raises InputError where it is the same version and something else.
-    """
+    """The version that stands there, empty for none, and whether it is the same and whole. Raises
+    InputError where it is the same version and something else."""
     if not folder.exists() and not folder.is_symlink():
         return "", False
     old = read_lock(folder)

@@ -98,11 +98,9 @@ def number_option(
     unit: str | None = None,
     parameter: str | None = None,
 ) -> Option:
-    """Return an option that takes a number, a whole one if its lower limit is one.
-
-    limits: the least and the most, None for no most; default: None if the option can be left out;
-    unit: as help names it; parameter: where it is not named as the option is.
-    """
+    """Return an option that takes a number, a whole one if its lower limit is one. limits: the
+    least and the most, None for no most; default: None if the option can be left out; unit: as help
+    names it; parameter: where it is not named as the option is."""
     kind = click.FloatRange if isinstance(limits[0], float) else click.IntRange
     return click.option(
         name,

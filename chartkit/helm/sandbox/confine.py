@@ -175,10 +175,8 @@ def packed(settings: Mapping[str, Any]) -> str:
 
 
 def main(settings: str, program: str, arguments: list[str]) -> None:
-    """Executes a program; ends with NOT_STARTED and the system's reason where that fails.
-
-    settings: what `confine` takes, and the parent's process id, as `packed` writes them.
-    """
+    """Executes a program; ends with NOT_STARTED and the system's reason where that fails. settings:
+    what `confine` takes, and the parent's process id, as `packed` writes them."""
     given = marshal.loads(bytes.fromhex(settings))
     die_with_parent(given.pop("parent"))
     confine(**given)

@@ -65,10 +65,8 @@ class _Watch:
 
 def _resident() -> Callable[[], int]:
     """Return a function that gives the bytes of memory which this process has, 0 where unknown.
-
-    Linux: what is resident now, and not the largest it ever was, which a process inherits from
-    the one that started it. To be called before files are out of reach.
-    """
+    Linux: what is resident now, and not the largest it ever was, which a process inherits from the
+    one that started it. To be called before files are out of reach."""
     if sys.platform == "win32":
         return lambda: 0
     import resource

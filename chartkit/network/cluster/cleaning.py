@@ -167,10 +167,8 @@ def _blank(data: Json) -> Json:
 
 
 def without_secret_values(body: Body | None, other: Body | None = None) -> Body | None:
-    """Return an object, or a Secret without its values.
-
-    other: the same object on the other side of a comparison; differing values remain different.
-    """
+    """Return an object, or a Secret without its values. other: the same object on the other side of
+    a comparison; differing values remain different."""
     if body is None or Resource(body).kind != "Secret" or "/" in Resource(body).api_version:
         return body
     hidden = dict(body)

@@ -275,11 +275,8 @@ class Cluster:
 
 def connect(context: str | None) -> Cluster:
     """Return the cluster of a kubeconfig's context, its current one for None, or the one around
-    this Pod.
-
-    Nothing is sent yet. Raises InputError for a kubeconfig or context that cannot be used, and
-    where the client is not installed.
-    """
+    this Pod. Nothing is sent yet. Raises InputError for a kubeconfig or context that cannot be
+    used, and where the client is not installed."""
     client, config = _library()
     configuration = client.Configuration()
     configuration.retries = False

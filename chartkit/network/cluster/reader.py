@@ -403,11 +403,9 @@ def _near(reader: Reader, served: ApiResource) -> Sequence[Resource]:
 
 
 def kinds_to_read(policies: Iterable[RunnablePolicy], discovery: Discovery) -> list[ApiResource]:
-    """Return the resources that any policy may concern, in the order they are served.
-
-    Of a kind with several versions the server's preferred one is read, and another only for a
-    policy that does not match the preferred one.
-    """
+    """Return the resources that any policy may concern, in the order they are served. Of a kind
+    with several versions the server's preferred one is read, and another only for a policy that
+    does not match the preferred one."""
     policies = [policy for policy in policies if not policy.judges_json]
     chosen: list[ApiResource] = []
     spoken: dict[tuple[str, str], set[int]] = {}

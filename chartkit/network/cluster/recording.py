@@ -277,10 +277,7 @@ class RecordedServices:
 
     def _entry(self, call: ServiceCall) -> Body | None:
         """Return the recorded answer to a call; if only one was recorded, also with other headers,
-        which may come from a Secret.
-
-        Older recordings do not know how often a call is made.
-        """
+        which may come from a Secret. Older recordings do not know how often a call is made."""
         for service_call in (call, replace(call, tries=1)):
             key, sent = _digests(service_call, self._source.salt)
             files = self._source.calls(key)

@@ -64,11 +64,9 @@ def is_checkout(path: Path) -> bool:
 def read_checkout(
     path: Path, ref: str, limits: Limits, only: Sequence[str] = ()
 ) -> tuple[str, dict[str, bytes]]:
-    """Return the commit that a ref names (empty: what is checked out), and its files by path.
-
-    only: the files and folders that are wanted, all where it names none. What is changed and not
-    committed is not taken. Raises InputError.
-    """
+    """Return the commit that a ref names (empty: what is checked out), and its files by path. only:
+    the files and folders that are wanted, all where it names none. What is changed and not
+    committed is not taken. Raises InputError."""
     hint = "install git, or give the folder without .git"
     _require_git("a checkout", Location(str(path)), hint)
     commit = _commit(path, ref)

@@ -118,11 +118,8 @@ def checked_url(url: str) -> Url:
 
 
 def unpack(content: bytes, source: str, limits: Limits) -> dict[str, bytes]:
-    """Return an archive's files by path.
-
-    source: its name, for messages. Raises InputError for what is damaged, too much, or no plain
-    file.
-    """
+    """Return an archive's files by path. source: its name, for messages. Raises InputError for what
+    is damaged, too much, or no plain file."""
     if content.startswith(_GZIP):
         stream = _LimitedGzip(content, source, limits)
         collected = FileCollector(source, limits)

@@ -111,10 +111,8 @@ def fetch_revision(
     url: str, ref: str, limits: Limits, only: Iterable[str] = (), route: Route = anywhere
 ) -> tuple[str, dict[str, bytes]]:
     """Return the commit that a ref of a repository names (empty: its HEAD), and its files by path.
-
-    only: the files and folders that are wanted, all where it names none; route: which hosts may
-    be asked. Raise InputError.
-    """
+    only: the files and folders that are wanted, all where it names none; route: which hosts may be
+    asked. Raise InputError."""
     checked_url(url)
     with closing(Transport(limits, route, logins=True)) as transport:
         repository = _Repository(url.rstrip("/"), transport, limits)

@@ -185,10 +185,8 @@ def _checked(fetched: Fetched) -> Fetched:
 
 
 def download_object(url: str, folder: Path) -> Path:
-    """Download an object, or all below a path, into a folder; return the file or the folder.
-
-    Raise InputError for what is not there or cannot be read.
-    """
+    """Download an object, or all below a path, into a folder; return the file or the folder. Raise
+    InputError for what is not there or cannot be read."""
     system, path = _system(url)
     with _errors(url):
         if system.isfile(path):

@@ -163,11 +163,9 @@ class Hop:
 
 
 def anywhere(here: Url, path: Sequence[Hop]) -> Dial:
-    """Return the way to a URL; raises NetworkError for a redirect that is not followed.
-
-    To another host a redirect leads to no private address, and to none by a name either, unless
-    the host that redirects is in a private network itself.
-    """
+    """Return the way to a URL; raises NetworkError for a redirect that is not followed. To another
+    host a redirect leads to no private address, and to none by a name either, unless the host that
+    redirects is in a private network itself."""
     if not path or path[0].url.host_port.host == here.host_port.host:
         return Dial(here.host_port)
     if here.authorization:
@@ -243,11 +241,9 @@ def login_of(url: Url) -> str:
 
 
 def system_trust(authorities: Path | None = None) -> ssl.SSLContext:
-    """Return the trust in the system's authorities, those of `SSL_CERT_FILE`, and Mozilla's or,
-    in their place, those of `REQUESTS_CA_BUNDLE`; and in a file of the user's besides.
-
-    A company's own authority is mostly known to the system alone.
-    """
+    """Return the trust in the system's authorities, those of `SSL_CERT_FILE`, and Mozilla's or, in
+    their place, those of `REQUESTS_CA_BUNDLE`; and in a file of the user's besides. A company's own
+    authority is mostly known to the system alone."""
     bundle = next(filter(None, map(os.environ.get, _BUNDLES)), "")
     return _system_trust(authorities, bundle, *map(os.environ.get, _SYSTEM))
 

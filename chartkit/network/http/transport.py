@@ -298,10 +298,8 @@ def read_body(
     response: BaseHTTPResponse, most: int, seconds: float = math.inf
 ) -> tuple[bytes, NetworkError | None]:
     """Return the body as it was sent, without any decoding, and why it is not whole; None if it is.
-
-    most: bytes beyond which nothing more is read, and nothing at all where the server says how
-    much will come; seconds: for all of it.
-    """
+    most: bytes beyond which nothing more is read, and nothing at all where the server says how much
+    will come; seconds: for all of it."""
     announced = announced_length(response)
     if announced is not None and announced > most:
         return b"", NetworkError(Fault.TOO_LARGE)

@@ -71,11 +71,9 @@ class Artifacts:
     def blob(
         self, repository: RegistryReference, digest: str, size: int, most: int, data: Json = None
     ) -> bytes:
-        """Return a blob of a repository, by the digest and size (bytes) of its descriptor.
-
-        most: bytes beyond which it is refused; data: the descriptor's own copy of it, which then
-        counts. Raises MissingError or RegistryError.
-        """
+        """Return a blob of a repository, by the digest and size (bytes) of its descriptor. most:
+        bytes beyond which it is refused; data: the descriptor's own copy of it, which then counts.
+        Raises MissingError or RegistryError."""
         if data is None:
             return self._client.blob(repository, digest, size, most)
         try:
@@ -87,10 +85,8 @@ class Artifacts:
 
     def referrers(self, repository: RegistryReference, digest: str) -> Sequence[Body]:
         """Return the descriptors that refer to a digest, by the registry's list or, where it keeps
-        none, by the tag in its place; raises RegistryError.
-
-        Only the first page of a list is read, as by Kyverno.
-        """
+        none, by the tag in its place; raises RegistryError. Only the first page of a list is read,
+        as by Kyverno."""
         key = (repository.registry, repository.repository, digest)
         return self._referrers.once(key, lambda: self._list(repository, digest))
 
@@ -148,11 +144,9 @@ def image_of(
     name: str,
     depth: int = Limits().depth,
 ) -> tuple[Json, Document]:
-    """Return the index, None where a document is none, and the manifest of the platform.
-
-    name: of the document, in messages; depth: how many indexes may stand in one another. Raises
-    MissingError or RegistryError.
-    """
+    """Return the index, None where a document is none, and the manifest of the platform. name: of
+    the document, in messages; depth: how many indexes may stand in one another. Raises MissingError
+    or RegistryError."""
     index: Json = None
     for _ in range(depth):
         if document.media_type not in _INDEXES:

@@ -118,10 +118,8 @@ class Client:
         )
 
     def blob(self, image: RegistryReference, digest: str, size: int, most: int) -> bytes:
-        """Return a blob whose digest and size (bytes) are known; raises RegistryError.
-
-        most: bytes beyond which a blob is refused.
-        """
+        """Return a blob whose digest and size (bytes) are known; raises RegistryError. most: bytes
+        beyond which a blob is refused."""
         if not is_digest(digest):
             raise RegistryError(f"{printable(digest)} is not a sha256 digest")
         content = self._kept(image, digest)
@@ -137,9 +135,7 @@ class Client:
 
     def referrers(self, image: RegistryReference, digest: str) -> bytes | None:
         """Return the index of what refers to a digest; None where the registry keeps no such list.
-
-        Of a list in pages the first one, which is all that Kyverno reads.
-        """
+        Of a list in pages the first one, which is all that Kyverno reads."""
         wanted = _Endpoint("referrers", digest, OCI_INDEX, self._settings.limits.document)
         answer, _ = self._get(image, wanted, _WITHOUT_REFERRERS)
         is_there = answer.status == http.HTTPStatus.OK

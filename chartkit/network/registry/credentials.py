@@ -369,11 +369,9 @@ class Keychain:
     config: DockerConfig | None
 
     def find(self, registry: str, repository: str, private: bool = True) -> Login | None:
-        """Return the login to a registry, None if there is none. Raises RegistryError.
-
-        private: whether the connection is encrypted or the user wants it plain; without it, the
-        user's own password is not sent.
-        """
+        """Return the login to a registry, None if there is none. Raises RegistryError. private:
+        whether the connection is encrypted or the user wants it plain; without it, the user's own
+        password is not sent."""
         login = find_login(self.secrets, registry, repository)
         if login is None and self.config is not None and private:
             return self.config.find(registry, repository)
@@ -391,11 +389,9 @@ class Keychain:
 def keychain_for(
     credentials: Credentials, secrets: Mapping[str, PullSecret], config: DockerConfig
 ) -> Keychain:
-    """Return the keychain that a policy asks for. secrets: the known ones, by `namespace/name`.
-
-    The user's configuration takes the place of a missing Secret and of the clouds' own programs
-    (`providers`). It is also the provider `default`, and used where a policy names nothing.
-    """
+    """Return the keychain that a policy asks for. secrets: the known ones, by `namespace/name`. The
+    user's configuration takes the place of a missing Secret and of the clouds' own programs
+    (`providers`). It is also the provider `default`, and used where a policy names nothing."""
     places = [place_of(name) for name in credentials.secrets]
     pull_secrets = tuple(secrets[place] for place in places if place in secrets)
     alone = bool(places) and len(pull_secrets) == len(places) and not credentials.providers

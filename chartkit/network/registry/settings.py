@@ -49,10 +49,8 @@ def read_settings(
     authorities: Path | None = None,
     cache: Path | None = None,
 ) -> Settings:
-    """Read the user's options for registries; raises InputError.
-
-    mirrors: `REGISTRY=HOST`; plain_hosts: hosts; authorities: a file of certificates in PEM.
-    """
+    """Read the user's options for registries; raises InputError. mirrors: `REGISTRY=HOST`;
+    plain_hosts: hosts; authorities: a file of certificates in PEM."""
     hosts: dict[str, str] = {}
     for text in mirrors:
         registry, equals, host = text.partition("=")

@@ -158,9 +158,7 @@ def fetch_token(
     transport: Transport, challenge: Challenge, wanted: Repository, who: Login | None, limit: int
 ) -> str:
     """Return a token that lets pull, an anonymous one where `who` is None; raises RegistryError.
-
-    limit: bytes that the response may have.
-    """
+    limit: bytes that the response may have."""
     realm = challenge.parameters.get("realm", "")
     if not realm:
         given = sorted(challenge.parameters.items())

@@ -55,11 +55,8 @@ def examples(
     subject: CheckTarget, carried: Sequence[LibraryPolicy], here: PolicySet, unsent: Unsent
 ) -> Iterable[Row]:
     """Check that the policies' examples have the expected results, and that they can have them
-    here.
-
-    carried: the policies of the chart; upstream policies have no examples; here: the
-    policies as the environment has them.
-    """
+    here. carried: the policies of the chart; upstream policies have no examples; here: the policies
+    as the environment has them."""
     policies_here = filter(is_policy, subject.policies.rendered().resources)
     rendered = dict.fromkeys(resource.name for resource in policies_here)
     by_name = {policy.name: policy for policy in carried if isinstance(policy, FolderPolicy)}
@@ -166,10 +163,8 @@ def _compiled(
     rendered: RenderedChart, round_: _Round, places: Mapping[tuple[str, ...], Location]
 ) -> Mapping[str, Sequence[PolicySet]]:
     """Return the compiled policies of each template, by form, the ClusterPolicy first: in CEL, a
-    template may give several policies and bindings.
-
-    places: those of the environment's policies, which are compiled already; no example names them.
-    """
+    template may give several policies and bindings. places: those of the environment's policies,
+    which are compiled already; no example names them."""
     by_template: dict[str, dict[str, list[Resource]]] = {}
     for resource in rendered.resources:
         forms = by_template.setdefault(Path(resource.location.file).stem, {})
@@ -204,9 +199,7 @@ def _judged(
     policy: str, compiled: PolicySet, file: Path, states: _States, expected_bad: bool
 ) -> _FileResults:
     """Return the results of a file's examples; environments with the same policies share them.
-
-    states: of the file and of the `cluster.yaml` beside it.
-    """
+    states: of the file and of the `cluster.yaml` beside it."""
     diagnostics: list[Diagnostic] = []
     acting: list[Resource] = []
     missed: list[Resource] = []

@@ -47,10 +47,7 @@ SUPPRESSED: Final = "suppressed"
 
 def permissions(subject: CheckTarget, carried: Sequence[LibraryPolicy]) -> Iterable[Row]:
     """Check that Kyverno's controllers have the permissions that policies need, and list what else
-    the policies read.
-
-    carried: the policies of the chart, whose folders may hold definitions.
-    """
+    the policies read. carried: the policies of the chart, whose folders may hold definitions."""
     definitions = [item for policy in carried for item in definitions_beside(policy.folder)]
     rendered = subject.policies.rendered().resources
     engine = subject.engine.rendered().resources if subject.engine else ()
@@ -166,10 +163,8 @@ class AcceptedViolations:
 
     def rows(self, has_unread: bool = False) -> Iterator[Row]:
         """Yield a note on the number of known violations, and the findings about suppressions and
-        the baseline; write the baseline if it is to be updated.
-
-        has_unread: whether objects were not read, whose entries stay.
-        """
+        the baseline; write the baseline if it is to be updated. has_unread: whether objects were
+        not read, whose entries stay."""
 
         def looked_at(_violation: object) -> bool:
             return not has_unread

@@ -92,10 +92,7 @@ def read_repository(
     project: Project, deployers: Iterable[str], url: str | None, revision: str | None
 ) -> Repository:
     """Return the repository of a project, as given or the first of its `sources`, where deployers
-    read one.
-
-    Raise InputError where there is neither, and for one that no deployer reads.
-    """
+    read one. Raise InputError where there is neither, and for one that no deployer reads."""
     if FROM_GIT.isdisjoint(deployers):
         if url or revision:
             raise InputError("--repository and --revision are for --gitops argocd or flux")

@@ -18,10 +18,7 @@ _MILLION: Final = 1_000_000
 
 def timing_rows(times: Times) -> list[Body]:
     """Return rows for programs: each policy, then its rules with their context entries, the slowest
-    first.
-
-    share: the part of the time of all policies; an entry's time is part of its rule's.
-    """
+    first. share: the part of the time of all policies; an entry's time is part of its rule's."""
     spent = dict(times)
     policies: dict[str, dict[str, list[str]]] = {}
     for policy, rule, entry in spent:

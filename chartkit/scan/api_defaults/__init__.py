@@ -32,10 +32,8 @@ def all_as_stored(resources: Sequence[Resource]) -> list[Resource]:
 
 
 def as_stored(resource: Resource, accounts: Accounts | None = None) -> Resource:
-    """Return an object as an API server stores it; the same object if its kind is not built in.
-
-    The given object is not changed. accounts: the known service accounts.
-    """
+    """Return an object as an API server stores it; the same object if its kind is not built in. The
+    given object is not changed. accounts: the known service accounts."""
     kind = resource.api_version, resource.kind
     shape = _shapes().get(kind)
     if shape is None:

@@ -131,10 +131,7 @@ def _typed(shape: Schema, is_root: bool, optional_old: bool) -> Environment | No
 @lru_cache(maxsize=4096)
 def compile_rule(rule: Rule, shape: Schema, is_root: bool) -> CompiledRule:
     """Return a rule, checked with the types of its values and compiled; one that does not compile
-    has a fault.
-
-    shape: the schema of the values; is_root: whether these are whole objects.
-    """
+    has a fault. shape: the schema of the values; is_root: whether these are whole objects."""
     if not rule.rule.strip():
         return CompiledRule(rule, None, None, transition=False)
     typed = _typed(shape, is_root, rule.optional_old)
@@ -365,10 +362,8 @@ class SelfType:
 
 @lru_cache(maxsize=4096)
 def self_type(schema: Schema, is_root: bool) -> SelfType | None:
-    """Return the type of a schema's values; None for one whose values no rule can see.
-
-    is_root: whether these are whole objects, custom or embedded ones.
-    """
+    """Return the type of a schema's values; None for one whose values no rule can see. is_root:
+    whether these are whole objects, custom or embedded ones."""
     structs: list[StructType] = []
     type_ = _type(schema, _SELF, is_root, structs)
     return None if type_ is None else SelfType(type_, tuple(structs))

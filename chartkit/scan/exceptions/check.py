@@ -66,11 +66,9 @@ def check(
     now: datetime,
     soon_days: int,
 ) -> Iterator[Diagnostic]:
-    """Yield what is wrong with exceptions.
-
-    policies: those that they may be from, compiled without exceptions; needs: of the objects that
-    there are, None where there are none; soon_days: see `lifetime`.
-    """
+    """Yield what is wrong with exceptions. policies: those that they may be from, compiled without
+    exceptions; needs: of the objects that there are, None where there are none; soon_days: see
+    `lifetime`."""
     names = {name for policy in policies for name in (policy.policy.key, policy.policy.name)}
     for exception in exceptions:
         yield from lifetime(exception, rules, now, soon_days)
@@ -205,10 +203,7 @@ def listed_exceptions(
     files: Sequence[Path], project: Project | None, names: Sequence[str], note: Note
 ) -> list[ListedException]:
     """Return the exceptions of files, or of the project's environments (names: of these alone);
-    note: called with a row for each file of a folder that cannot be read.
-
-    Raise InputError.
-    """
+    note: called with a row for each file of a folder that cannot be read. Raise InputError."""
     if project is None:
         named = [NamedFile(file, Location(str(file))) for file in files]
         return [ListedException(filed(resource), (), {}) for resource in read_files(named, note)]
@@ -331,10 +326,8 @@ class Needs:
         self._violations = self._failing(own, range(len(objects)))
 
     def lifted(self, forms: Sequence[Resource]) -> tuple[Lifted, ...]:
-        """Return the violations that are none any more with the exceptions of some objects.
-
-        Raise CompileError for an exception that Kyverno refuses.
-        """
+        """Return the violations that are none any more with the exceptions of some objects. Raise
+        CompileError for an exception that Kyverno refuses."""
         around = read_exceptions(forms)
         named = [policy for policy in self._policies.values() if _names(around, policy)]
         ids = {runnable_policy.policy.id for runnable_policy in named}

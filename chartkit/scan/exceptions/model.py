@@ -118,11 +118,8 @@ def lifetime(
 
 def read_files(files: Sequence[NamedFile], note: Note | None = None) -> list[Resource]:
     """Return the exceptions of files and folders, each object once; note: called with a row for
-    each file of a folder that cannot be read, without it raise InputError.
-
-    Raise InputError for a path that is not there or has no exception, and for an exception that
-    Kyverno refuses.
-    """
+    each file of a folder that cannot be read, without it raise InputError. Raise InputError for a
+    path that is not there or has no exception, and for an exception that Kyverno refuses."""
     by_name: dict[tuple[str, str, str], Resource] = {}
     for file in files:
         is_named = file.location is not None and file.location.file == str(file.path)

@@ -46,11 +46,9 @@ def is_manifest(path: Path) -> bool:
 
 
 def matching(paths: Iterable[str]) -> list[str]:
-    """Return paths with what patterns among them match, sorted; `**` matches any folders.
-
-    A path that exists is not a pattern, whatever its name. Raise InputError for a pattern without a
-    match.
-    """
+    """Return paths with what patterns among them match, sorted; `**` matches any folders. A path
+    that exists is not a pattern, whatever its name. Raise InputError for a pattern without a
+    match."""
     return [match for path in paths for match in _matching(path)]
 
 

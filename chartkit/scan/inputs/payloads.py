@@ -15,10 +15,8 @@ from chartkit.scan.inputs import STDIN, Note, existing, matching, read_each
 
 def read_payloads(paths: Sequence[str], stdin: TextIO, note: Note) -> list[Resource]:
     """Return the documents at paths, each a mapping of JSON or YAML but not a Kubernetes object.
-
     note: called with a row for each file that cannot be read or has a document that is not a
-    mapping. Raise InputError for a sole path of that kind, or without documents.
-    """
+    mapping. Raise InputError for a sole path of that kind, or without documents."""
     return read_each(
         matching(paths),
         lambda path, rows: _payloads_at(path, stdin, rows),

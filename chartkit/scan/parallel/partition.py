@@ -139,10 +139,8 @@ def sliced(
     file: str, number: int, is_named: bool, shared: re.Pattern[bytes], name: str = ""
 ) -> Iterator[tuple[Slice, int, bool]]:
     """Yield the slices of a file, each with its length and whether the pattern is found in it;
-    name: of the file in messages, if it is another.
-
-    Raise InputError for a file that cannot be read.
-    """
+    name: of the file in messages, if it is another. Raise InputError for a file that cannot be
+    read."""
     with system_errors("cannot be read", file), open(file, "rb") as stream:
         length = stream.seek(0, 2)
         whole = Slice(file, number, is_named, name=name)

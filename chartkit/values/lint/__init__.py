@@ -15,11 +15,9 @@ OF_KEYS: Final = _GENERAL | {misplaced_feature.id, moved_key.id}
 
 
 def lint(subject: ChartValues, *stages: Stage) -> list[Diagnostic]:
-    """Return all findings of the rules that look at some stages.
-
-    Of a place about which a rule knows more than that the schema refuses it or the chart has no
-    such key, only that rule's finding.
-    """
+    """Return all findings of the rules that look at some stages. Of a place about which a rule
+    knows more than that the schema refuses it or the chart has no such key, only that rule's
+    finding."""
     findings = [fault for stage in stages for rule in RULES for fault in rule.check(stage, subject)]
     explained = {fault.location for fault in findings if fault.rule_id not in _GENERAL}
     return [

@@ -319,10 +319,8 @@ def _first_keys() -> Set[str]:
 
 
 def origin(document: Document, chart: str, given: Version | None) -> Span:
-    """The charts that a file may be of; given: what its owner says.
-
-    Raises InputError where its keys contradict each other.
-    """
+    """The charts that a file may be of; given: what its owner says. Raises InputError where its
+    keys contradict each other."""
     if given is not None:
         if not OLDEST <= given <= NEWEST:
             hint = f"charts {OLDEST} to {NEWEST} are known"

@@ -167,11 +167,9 @@ class Versions:
 
 
 def find_versions(estate: Estate, options: AdoptOptions) -> tuple[Versions, list[Row]]:
-    """Return the versions of an environment, with the rows that say where they come from.
-
-    Options override what is there. A trial without files assumes the newest version where nothing
-    tells one; otherwise raise InputError.
-    """
+    """Return the versions of an environment, with the rows that say where they come from. Options
+    override what is there. A trial without files assumes the newest version where nothing tells
+    one; otherwise raise InputError."""
     rows: list[Row] = []
     if options.chart_version is not None:
         chart: Version | None = parse_version(options.chart_version, "Kyverno's chart")
@@ -253,10 +251,8 @@ def _assumed(estate: Estate, subject: str, message: str, hint: str) -> Row:
 
 def migrate_values(estate: Estate, versions: Versions) -> tuple[dict[str, str], list[Row]]:
     """Return the engine's values of an environment for today's chart, as files by their path in the
-    project, of which the last one wins; with a row for each key that did not just move.
-
-    Values that cannot be rearranged stay as they are, with the reason.
-    """
+    project, of which the last one wins; with a row for each key that did not just move. Values that
+    cannot be rearranged stay as they are, with the reason."""
     texts: dict[str, str] = {}
     rows: list[Row] = []
     for number, values in enumerate(estate.values, 1):

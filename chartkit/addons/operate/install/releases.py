@@ -234,10 +234,8 @@ def deployed_objects(
     cluster: Cluster, namespace: str, release: str, revision: int
 ) -> list[Resource]:
     """Return the objects of the newest revision before this one that Helm deployed; none without
-    such a revision, and where its record is gone.
-
-    Raises ReleaseError for a record that cannot be read.
-    """
+    such a revision, and where its record is gone. Raises ReleaseError for a record that cannot be
+    read."""
     records = driver()
     for earlier in range(revision - 1, 0, -1):
         name = record_name(release, earlier)
@@ -254,10 +252,8 @@ def manifest_objects(body: Body, name: str) -> list[Resource]:
 
 
 def stored(record: Body, records: Collection, name: str) -> Body:
-    """Return a revision as it is stored in Secrets or ConfigMaps.
-
-    Raises ReleaseError for a record that cannot be read.
-    """
+    """Return a revision as it is stored in Secrets or ConfigMaps. Raises ReleaseError for a record
+    that cannot be read."""
     encoded = text_of(mapping_at(record, "data").get("release"))
     try:
         packed = base64.b64decode(base64.b64decode(encoded) if records == SECRETS else encoded)
@@ -282,10 +278,8 @@ def packed(body: Body, records: Collection) -> str:
 
 def keep_definitions(cluster: Cluster, namespace: str, release: str, revision: int) -> int:
     """Mark the CRDs in a release's stored manifest as kept; returns their number. Helm asks the
-    manifest that it stored, not the objects, what to keep, and has no option for that.
-
-    Raises ReleaseError for a record that cannot be read.
-    """
+    manifest that it stored, not the objects, what to keep, and has no option for that. Raises
+    ReleaseError for a record that cannot be read."""
     name, records = record_name(release, revision), driver()
     record = cluster.read(records, name, namespace)
     if record is None:

@@ -91,10 +91,8 @@ class Tools:
 
 
 def install(plan: Plan, tools: Tools) -> None:
-    """Run a plan's steps in their order, and wait for each.
-
-    Raises CutShortError, with what remains, where a step fails or the user interrupts.
-    """
+    """Run a plan's steps in their order, and wait for each. Raises CutShortError, with what
+    remains, where a step fails or the user interrupts."""
     try:
         _engine(plan.step(ENGINE), plan, tools)
         policies = plan.step(POLICIES)
@@ -227,11 +225,9 @@ def _release(step: Step, tools: Tools) -> None:
 
 
 def _repaired(there: Release, tools: Tools) -> Release | None:
-    """Return a release that Helm accepts again: the release without its unfinished revision.
-
-    The objects stay: Helm takes them over, for they bear the release's name. An operation that may
-    be under way still is waited for.
-    """
+    """Return a release that Helm accepts again: the release without its unfinished revision. The
+    objects stay: Helm takes them over, for they bear the release's name. An operation that may be
+    under way still is waited for."""
     release: Release | None = there
     while release is not None and release.status.pending:
         left = _left(release, tools)
@@ -329,9 +325,7 @@ def removal_text(removal: Removal) -> str:
 
 def uninstall(removal: Removal, engine: bool, tools: Tools) -> None:
     """Remove what was removal: policies first, because nothing evaluates them without the engine.
-
-    Raises CutShortError, with what remains, where a step fails or the user interrupts.
-    """
+    Raises CutShortError, with what remains, where a step fails or the user interrupts."""
     try:
         for release in removal.releases:
             try:

@@ -58,10 +58,8 @@ class Waiter:
     sleep: Callable[[float], None] = field(default=time.sleep)
 
     def until(self, what: str, missing: Callable[[], str]) -> None:
-        """Ask until nothing is missing; raises NotReadyError with what was missing last.
-
-        An API server that does not answer for a while is asked again.
-        """
+        """Ask until nothing is missing; raises NotReadyError with what was missing last. An API
+        server that does not answer for a while is asked again."""
         end, pause = self.clock() + self.timeout, 0.25
         while True:
             try:

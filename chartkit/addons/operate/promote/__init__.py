@@ -88,11 +88,9 @@ class Promotion:
 
 
 def promote(options: PromoteOptions) -> Promotion:
-    """Return the plan that options ask for, and the files that it would write; write nothing.
-
-    Raise InputError for what cannot be used, RenderError where charts do not render, SourceError
-    where a cluster does not answer.
-    """
+    """Return the plan that options ask for, and the files that it would write; write nothing. Raise
+    InputError for what cannot be used, RenderError where charts do not render, SourceError where a
+    cluster does not answer."""
     if options.candidates == bool(options.policies):
         raise InputError("name policies, or give --candidates")
     if options.back and options.candidates:

@@ -51,10 +51,8 @@ Passed = tuple[str, ObjectName, str]
 
 
 def caveats_of(candidate: Candidate, everywhere: bool) -> tuple[str, ...]:
-    """Return the caveats of a policy: what evidence cannot show.
-
-    everywhere: whether it is promoted in all namespaces.
-    """
+    """Return the caveats of a policy: what evidence cannot show. everywhere: whether it is promoted
+    in all namespaces."""
     whole = [policy for policy in candidate.compiled if not policy.policy.name.endswith(_PARTS)]
     notes = (caveat for one in whole or candidate.compiled for caveat in _caveats(one, everywhere))
     evidence = candidate.evidence

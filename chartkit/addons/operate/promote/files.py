@@ -150,11 +150,8 @@ def _is_entry(entry: Json) -> bool:
 
 
 def decision(plan: Plan, today: date, before: Mapping[str, Body], exceptions: str) -> Body:
-    """Return the record of a plan that is carried out.
-
-    before: the actions that the environment gave each policy; exceptions: the file that was
-    written, empty for none.
-    """
+    """Return the record of a plan that is carried out. before: the actions that the environment
+    gave each policy; exceptions: the file that was written, empty for none."""
     entry: Body = {"date": today.isoformat(), "environment": plan.environment}
     if plan.namespaces:
         entry["namespaces"] = list(plan.namespaces)

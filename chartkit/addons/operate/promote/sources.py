@@ -247,11 +247,9 @@ class EvidenceReader:
         labels: Labels = MappingProxyType({}),
         passed: frozenset[Passed] = frozenset(),
     ) -> None:
-        """Add the results of reports to the evidence of candidates.
-
-        labels: of the namespaces of the cluster that reports are of, as far as they are known;
-        passed: what the engine found of its objects after the reports were written.
-        """
+        """Add the results of reports to the evidence of candidates. labels: of the namespaces of
+        the cluster that reports are of, as far as they are known; passed: what the engine found of
+        its objects after the reports were written."""
         by_key = {
             key: candidate
             for candidate in self.judge.candidates

@@ -80,10 +80,8 @@ class Unapplied:
 
 def unsettled(policies: Sequence[RunnablePolicy]) -> Iterator[Unsettled | Unapplied]:
     """Yield the mutations that undo each other or never settle, each pair of rules once, and what
-    is left out after a bounded number of them.
-
-    They are applied to the smallest object of each kind, and to objects that the first rules match.
-    """
+    is left out after a bounded number of them. They are applied to the smallest object of each
+    kind, and to objects that the first rules match."""
     mutating = [policy for policy in policies if Phase.MUTATE in policy.phases]
     yielded: set[frozenset[RuleKey]] = set()
     left = _MOST_APPLIED

@@ -87,11 +87,9 @@ class Together:
 
 
 def together(policies: Sequence[RunnablePolicy]) -> tuple[Together, ...]:
-    """Return the wants that two rules or more have of each kind.
-
-    Of a kind with a Pod template the rules about Pods count as rules about Pods alone, unless
-    another rule speaks of the template. Policies that no cluster takes want nothing.
-    """
+    """Return the wants that two rules or more have of each kind. Of a kind with a Pod template the
+    rules about Pods count as rules about Pods alone, unless another rule speaks of the template.
+    Policies that no cluster takes want nothing."""
     policies = [policy for policy in policies if not _is_refused(policy)]
     kinds = []
     for kind, body in skeletons().items():

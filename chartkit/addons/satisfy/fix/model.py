@@ -22,10 +22,8 @@ class NoPlaceError(Exception):
 
 def changed(value: Json, steps: Sequence[str], new: Json) -> Json:
     """Return a value in which the field at a path has a new value, or is missing for DELETE.
-    Missing mappings and lists on the way are made; what is beside the path is shared.
-
-    Raise NoPlaceError where the path leads nowhere.
-    """
+    Missing mappings and lists on the way are made; what is beside the path is shared. Raise
+    NoPlaceError where the path leads nowhere."""
     if not steps:
         return new
     step, rest = steps[0], steps[1:]
@@ -47,9 +45,7 @@ def changed(value: Json, steps: Sequence[str], new: Json) -> Json:
 def steps_in(judged: Json, own: Json, steps: Sequence[str]) -> Steps:
     """Return the path in an object as its file has it of a field of the object as it was judged,
     after mutations: items of lists correspond by name, or by number in lists of the same length.
-
-    Raise NoPlaceError for an item that the file does not have.
-    """
+    Raise NoPlaceError for an item that the file does not have."""
     path: list[str] = []
     for step in steps:
         before = judged

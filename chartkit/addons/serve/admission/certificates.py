@@ -34,9 +34,7 @@ class Certificates:
 
 def given_certificates(certificate: Path, key: Path, authority: Path | None) -> Certificates:
     """Return the files that a user names; raise InputError for those that do not fit together.
-
-    Without an authority, API servers are to trust the certificate itself.
-    """
+    Without an authority, API servers are to trust the certificate itself."""
     import ssl
 
     try:

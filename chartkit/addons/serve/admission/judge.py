@@ -72,10 +72,8 @@ _KYVERNOS_OWN = frozenset(
 
 
 def patch(before: Json, after: Json, path: FieldPath = ()) -> Iterator[Body]:
-    """Yield the operations that turn one value into another; none where they are equal.
-
-    Lists are compared from both ends, so that an element put in front moves none of the others.
-    """
+    """Yield the operations that turn one value into another; none where they are equal. Lists are
+    compared from both ends, so that an element put in front moves none of the others."""
     if isinstance(before, dict) and isinstance(after, dict):
         for key in before:
             if key not in after:

@@ -372,7 +372,7 @@ class _Endings:
         self._before_end = before_end
 
     def take_over(self) -> None:
-        """Handle signals in place of granian, which would wait as long as after SIGTERM."""
+        """Handle signals: granian itself would wait after Ctrl-C as long as after SIGTERM."""
         signal.signal(signal.SIGINT, self._leave)
         signal.signal(signal.SIGTERM, self._end)
 

@@ -232,10 +232,8 @@ def find_bundles(
     artifacts: Artifacts, image: str, repository: RegistryReference | None = None
 ) -> tuple[str, Sequence[Bundle]]:
     """Return the digest of an image and the bundles (v0.3) that refer to it, as cosign finds them.
-
     repository: where they lie, if not beside the image. What cannot be had or read is not a bundle,
-    and raises nothing: the search for signatures of another format then gives the reason.
-    """
+    and raises nothing: the search for signatures of another format then gives the reason."""
     try:
         resolved = artifacts.resolve(image)
         digest, source = resolved.document.digest, repository or resolved.reference

@@ -63,10 +63,8 @@ def verify_entries(
     bundle: Bundle, signer: Signer | None, logs: Mapping[bytes, Log]
 ) -> Sequence[datetime]:
     """Return a time for each trusted log that promised to take an entry in; raises SignatureError
-    without an entry that holds, and for any that does not fit.
-
-    signer: None where the key is unknown.
-    """
+    without an entry that holds, and for any that does not fit. signer: None where the key is
+    unknown."""
     names = [(log_entry.log, log_entry.index) for log_entry in bundle.entries]
     if len(set(names)) != len(names):
         raise SignatureError("duplicate tlog entries found")

@@ -32,10 +32,8 @@ class MessageError(ValueError):
 
 
 def load(content: bytes | str) -> Json:
-    """Return a JSON document in which no name stands twice; raises MessageError.
-
-    Nor is it nested more than 100 deep, which Go would read, and evaluating it would not survive.
-    """
+    """Return a JSON document in which no name stands twice; raises MessageError. Nor is it nested
+    more than 100 deep, which Go would read, and evaluating it would not survive."""
     try:
         text = content if isinstance(content, str) else content.decode("utf-8")
         value = json.loads(

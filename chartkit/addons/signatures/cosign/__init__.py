@@ -253,10 +253,7 @@ def read_signer(text: str) -> x509.Certificate:
 def by_chain(checks: CheckOptions, certificate: x509.Certificate, chain_pem: str) -> CheckOptions:
     """Return a certificate that its chain must have issued, checked before anything is known of
     logs: Kyverno reads a policy's `ignoreSCT` and log key only after this, and so refuses every
-    such certificate.
-
-    Raises SignatureError.
-    """
+    such certificate. Raises SignatureError."""
     count = chain_pem.count(_BEGIN_CERTIFICATE)
     if count <= _MOST:
         with within("failed to load certificate chain"):

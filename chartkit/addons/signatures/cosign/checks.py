@@ -199,11 +199,9 @@ class VerifiedLayers:
 def verify_layers(
     artifacts: Artifacts, layers: Layers, digest: str, checks: CheckOptions
 ) -> VerifiedLayers:
-    """Return the signatures (or attestations) of an image that hold.
-
-    Raises SignatureError where none does, UndecidedError where some cannot be decided, and
-    RegistryError where the registry does not answer.
-    """
+    """Return the signatures (or attestations) of an image that hold. Raises SignatureError where
+    none does, UndecidedError where some cannot be decided, and RegistryError where the registry
+    does not answer."""
     verified: list[SignedLayer] = []
     refused: list[SignatureError] = []
     unknown: list[UndecidedError] = []

@@ -310,9 +310,7 @@ def read_attested(layer: SignedLayer) -> Body:
 
 def attested_statement(content: bytes) -> Body:
     """Return a statement with the members that in-toto's type has, those without a value left out.
-
-    As cosign's reader does, it accepts no other members; raises SignatureError.
-    """
+    As cosign's reader does, it accepts no other members; raises SignatureError."""
     body, is_strict = read_strict(content)
     predicate = body.get("predicate")
     if not isinstance(predicate, str) and not (is_strict and _is_statement(body)):

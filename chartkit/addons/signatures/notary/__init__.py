@@ -47,10 +47,8 @@ def verify_signature(artifacts: Artifacts, question: VerificationRequest) -> Ver
 
 
 def fetch_attestations(artifacts: Artifacts, question: VerificationRequest) -> Verified:
-    """Return the first artifact of the question's type that refers to an image, as a statement.
-
-    It has to be signed itself, unless the question has no certificate at all. Raises as above.
-    """
+    """Return the first artifact of the question's type that refers to an image, as a statement. It
+    has to be signed itself, unless the question has no certificate at all. Raises as above."""
     try:
         reference = artifacts.resolve(question.image)
     except RegistryError as error:

@@ -289,11 +289,9 @@ def algorithm_of(certificate: x509.Certificate) -> Algorithm:
 def holds(
     algorithm: Algorithm, certificate: x509.Certificate, signed: bytes, signature: bytes, salt: bool
 ) -> bool:
-    """Report whether a signature of some bytes is by a certificate's key.
-
-    salt: whether RSA's has to be as long as the hash (COSE) rather than of any length (JWS). Raises
-    SignatureError for a key of another kind.
-    """
+    """Report whether a signature of some bytes is by a certificate's key. salt: whether RSA's has
+    to be as long as the hash (COSE) rather than of any length (JWS). Raises SignatureError for a
+    key of another kind."""
     key = public_key(certificate)
     try:
         if algorithm.size:

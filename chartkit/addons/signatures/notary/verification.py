@@ -284,11 +284,9 @@ def refuse(error: RegistryError, text: str) -> NoReturn:
 
 
 def verify(repository: Repository, target: Target, trust: TrustStore) -> None:
-    """Require a trusted signature of a manifest, in notation's order.
-
-    Raises SignatureError in its words, UndecidedError where only a server that is not asked knows
-    of a revocation, and RegistryError for a registry without an answer.
-    """
+    """Require a trusted signature of a manifest, in notation's order. Raises SignatureError in its
+    words, UndecidedError where only a server that is not asked knows of a revocation, and
+    RegistryError for a registry without an answer."""
     reference = repository.place
     # Require a repository's name that notation accepts: it has no addresses of IPv6.
     if reference.registry.startswith("["):

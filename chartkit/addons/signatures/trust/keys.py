@@ -54,10 +54,8 @@ class PemBlock:
 
 def read_pem(text: str) -> tuple[list[PemBlock], bool]:
     """Return the blocks of a PEM file, and whether anything but white space stands after the last
-    one.
-
-    As Go's decoder: what stands before a block is passed over, as is one that is not base64.
-    """
+    one. As Go's decoder: what stands before a block is passed over, as is one that is not
+    base64."""
     blocks: list[PemBlock] = []
     position, read = 0, 0
     while (start := text.find(_BEGIN, position)) >= 0:
@@ -203,10 +201,8 @@ def _verify_ecdsa(
 
 def load_key(reference: str, keys: KeySource, what: str) -> PublicKey:
     """Return the public key that a reference leads to; what: the words before the reason of a
-    fault.
-
-    Raises SignatureError in cosign's words, UnknownKeyError for a key of an unsupported kind.
-    """
+    fault. Raises SignatureError in cosign's words, UnknownKeyError for a key of an unsupported
+    kind."""
     if not reference.startswith(SCHEME):
         raise UnknownKeyError(
             f"failed to load public key from {reference}: keys in key management services, files "

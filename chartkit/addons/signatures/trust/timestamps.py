@@ -227,11 +227,8 @@ def _accuracy(decoded: TimeStampResponse) -> timedelta:
 
 def with_ordered_certificates(response: bytes) -> bytes:
     """Return the same response (TimeStampResp), its certificates in the order that DER gives a set;
-    as it is, where it is not one.
-
-    Authorities write them in the order of their chain, which Go's readers take and stricter ones do
-    not. They stand outside what is signed.
-    """
+    as it is, where it is not one. Authorities write them in the order of their chain, which Go's
+    readers take and stricter ones do not. They stand outside what is signed."""
     try:
         [(_, _, answer)] = _elements(response)
         [(_, _, info)] = _elements(_elements(answer)[1][2])[1:]

@@ -268,9 +268,7 @@ def verify_sct(
     certificate: x509.Certificate, issuers: Sequence[x509.Certificate], logs: Mapping[bytes, Log]
 ) -> None:
     """Require that one log promised the certificate while its key was valid, as sigstore-go does.
-
-    issuers: the certificate's own first. Raises SignatureError.
-    """
+    issuers: the certificate's own first. Raises SignatureError."""
     for promised in certificate_timestamps(certificate):
         log = logs.get(promised.log_id)
         if log is None or not log.is_valid(promised.timestamp.replace(tzinfo=UTC)):

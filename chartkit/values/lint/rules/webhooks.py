@@ -26,11 +26,9 @@ def excluded_filters(subject: ChartValues) -> Iterator[Fault]:
 
 @values_rule("CK008")
 def webhooks_list(subject: ChartValues) -> Iterator[Fault]:
-    """A list of webhooks, as Kyverno up to 1.13.0 had them.
-
-    Source: parseWebhooks in Kyverno's pkg/config/types.go: one mapping since 1.13.1; before, it
-    read a list, of which the webhook controller took the first entry.
-    """
+    """A list of webhooks, as Kyverno up to 1.13.0 had them. Source: parseWebhooks in Kyverno's
+    pkg/config/types.go: one mapping since 1.13.1; before, it read a list, of which the webhook
+    controller took the first entry."""
     entries = mapping_at(subject.values, "config").get("webhooks")
     if not isinstance(entries, list) or not entries:
         return

@@ -26,11 +26,9 @@ def tables(module: str) -> dict[str, Any]:
 
 
 def from_table(*names: str, named_by: str = "") -> Callable[[_Test], _Test]:
-    """Runs a test once for each row of the table that has its name in the YAML file beside it.
-
-    The names are those of the test's parameters, in the order of a row. A table is a list of rows,
-    whose cases may be named by one of the parameters, or a mapping from names of cases to rows.
-    """
+    """Runs a test once for each row of the table that has its name in the YAML file beside it. The
+    names are those of the test's parameters, in the order of a row. A table is a list of rows,
+    whose cases may be named by one of the parameters, or a mapping from names of cases to rows."""
 
     def with_rows(test: _Test) -> _Test:
         module = sys.modules[test.__module__].__file__

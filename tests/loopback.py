@@ -56,10 +56,8 @@ def running(server: HTTPServer) -> Iterator[str]:
 
 
 def at_length(reached: Callable[[], bool]) -> bool:
-    """Whether something comes true that another thread does, given as much time as it takes.
-
-    A client that gives up soon may be gone before the server's thread has read what it sent.
-    """
+    """Whether something comes true that another thread does, given as much time as it takes. A
+    client that gives up soon may be gone before the server's thread has read what it sent."""
     end = time.monotonic() + LONGEST
     while not reached() and time.monotonic() < end:
         time.sleep(_PAUSE)

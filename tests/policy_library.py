@@ -30,10 +30,8 @@ def library() -> Library:
 
 
 def render(policies: list[FolderPolicy], parameters: Mapping[str, Json]) -> Mapping[str, Body]:
-    """Policies by name, at these parameter values and defaults for the others.
-
-    A policy that has nothing to say at these values is missing.
-    """
+    """Policies by name, at these parameter values and defaults for the others. A policy that has
+    nothing to say at these values is missing."""
     values = {
         policy.name: policy.defaults | {k: v for k, v in parameters.items() if k in policy.defaults}
         for policy in policies

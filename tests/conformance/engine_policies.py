@@ -140,10 +140,8 @@ def _cleaned(
 
 
 def _cluster(case: Case) -> Cluster:
-    """What is there already: the objects themselves, and those recorded as targets.
-
-    A generate rule sees what it clones in the test command alone.
-    """
+    """What is there already: the objects themselves, and those recorded as targets. A generate rule
+    sees what it clones in the test command alone."""
     if is_test(case):
         return Cluster(clone_sources(case))
     if case.get("generated") is not None:

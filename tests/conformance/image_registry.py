@@ -109,10 +109,8 @@ def said_of(
     case: Case, exchanged: Mapping[str, str], options: tuple[str, ...], scratch: Path
 ) -> dict[tuple[str, str, str], set[str]]:
     """What `chartkit scan` says, by policy, rule and resource: the results of all passes.
-
-    exchanged: texts that stand for others in the policies, by how those begin; scratch: where
-    the changed policies are put.
-    """
+    exchanged: texts that stand for others in the policies, by how those begin; scratch: where the
+    changed policies are put."""
     words = ["scan", "-o", "json"]
     for index, policy in enumerate(case.policies):
         changed = scratch / f"{index}.yaml"

@@ -11,10 +11,8 @@ Results = Sequence[tuple[Resource, RuleResult]]
 def patched_differ(
     case: dict[str, Any], results: Results, *, after_all: bool = False
 ) -> str | None:
-    """What of a case's `patched` was not recorded so; None where all of it agrees.
-
-    after_all: every policy was recorded with the object as the last one left it.
-    """
+    """What of a case's `patched` was not recorded so; None where all of it agrees. after_all: every
+    policy was recorded with the object as the last one left it."""
     for recorded in case.get("patched") or ():
         own = [
             (resource, result)

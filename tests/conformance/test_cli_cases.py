@@ -49,11 +49,9 @@ def _names_missing_file(result: CaseResult) -> bool:
 
 
 def _settled(rows: Counter[Key]) -> Counter[Key]:
-    """Rows without those that Kyverno's program shows or not as it happens.
-
-    The forms of a CEL policy for pod controllers are a Go map: where the one for CronJobs comes
-    last, the form before it, which says nothing, leaves a row that a CronJob is excluded.
-    """
+    """Rows without those that Kyverno's program shows or not as it happens. The forms of a CEL
+    policy for pod controllers are a Go map: where the one for CronJobs comes last, the form before
+    it, which says nothing, leaves a row that a CronJob is excluded."""
     judged = {(row[0], row[2]) for row in rows if row[4] != EXCLUDED}
     return Counter(
         {

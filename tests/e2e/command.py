@@ -41,10 +41,8 @@ class Done:
 
 
 def chartkit(folder: Path, *arguments: str, **environment: str) -> Done:
-    """Runs the command in a folder, in a process of its own; never a traceback.
-
-    Not the installed program: `started` starts that, and so do the pages of `docs/`.
-    """
+    """Runs the command in a folder, in a process of its own; never a traceback. Not the installed
+    program: `started` starts that, and so do the pages of `docs/`."""
     if not hasattr(os, "fork"):
         return started(folder, *arguments, **environment)
     with tempfile.TemporaryDirectory() as streams:

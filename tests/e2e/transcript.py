@@ -37,11 +37,9 @@ def check_page(
     environment: Mapping[str, str] = MappingProxyType({}),
     scrub: Callable[[str], str] = str,
 ) -> None:
-    """Runs what a page shows, and compares; update: writes the page anew instead.
-
-    environment: variables besides the process's own; scrub: replaces what differs from run to
-    run, as ports and times.
-    """
+    """Runs what a page shows, and compares; update: writes the page anew instead. environment:
+    variables besides the process's own; scrub: replaces what differs from run to run, as ports and
+    times."""
     page = DOCS / name
     text = page.read_text("utf-8")
     assert _BLOCK.search(text), f"{name} shows no transcript"

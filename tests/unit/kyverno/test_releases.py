@@ -24,10 +24,8 @@ def _docstrings(tree: ast.AST) -> set[ast.expr]:
 
 
 def _named_versions(source: str, history: bool = False) -> Iterator[str]:
-    """The constants of a module that name the current Kyverno or its chart.
-
-    A sentence on what changed `since Kyverno 1.x` is history too.
-    """
+    """The constants of a module that name the current Kyverno or its chart. A sentence on what
+    changed `since Kyverno 1.x` is history too."""
     release = current()
     kyverno, chart = re.escape(str(release.version)), re.escape(release.chart_version)
     name = re.compile(rf"(?<![\d.])(?<!since Kyverno )v?{kyverno}(?!\d)|(?<![\d.]){chart}(?![\d.])")

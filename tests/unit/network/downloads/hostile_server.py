@@ -77,11 +77,9 @@ def flood(connection: socket.socket, stop: threading.Event) -> None:
 
 
 def quick(answer: Answer, limits: Limits = CALM) -> Limits:
-    """Limits under which a slow answer fails soon, and for nothing else than its slowness.
-
-    A machine may stand still for a second, so only the one limit is short that is asked about,
-    and where other requests are made besides, `hasty` spares them.
-    """
+    """Limits under which a slow answer fails soon, and for nothing else than its slowness. A
+    machine may stand still for a second, so only the one limit is short that is asked about, and
+    where other requests are made besides, `hasty` spares them."""
     if answer is hang:
         return replace(limits, silence=0.4)
     return replace(limits, patience=1.0) if answer in (trickle, trickled_head) else limits

@@ -89,11 +89,9 @@ class Registry:
         layers: Sequence[Body],
         annotations: Mapping[str, str] | None = None,
     ) -> str:
-        """A manifest that refers to the digest of another; layers: descriptors of `add_blob`.
-
-        Gives its own digest. It is listed among what refers to the subject, by the registry itself
-        or under the tag that stands for that.
-        """
+        """A manifest that refers to the digest of another; layers: descriptors of `add_blob`. Gives
+        its own digest. It is listed among what refers to the subject, by the registry itself or
+        under the tag that stands for that."""
         given = {"annotations": dict(annotations)} if annotations else {}
         body = {
             "schemaVersion": 2,

@@ -7,7 +7,8 @@ from typing import Any
 import yaml
 
 from chartkit.addons.migrate.convert import convert
-from chartkit.addons.migrate.proof import ProofOptions, prove
+from chartkit.addons.migrate.files.run import proof_options
+from chartkit.addons.migrate.proof import prove
 from chartkit.engine import Cleaner, Request, compile_any
 from chartkit.model import Location, Resource, Status
 from tests.data import from_table
@@ -105,14 +106,18 @@ def test_policies_without_a_form_are_left_as_they_are(spec: str, reason: str) ->
     assert reason in conversion.outcomes[0].reason
 
 
-@from_table("key", "operator", "value")
-def test_a_proof_reaches_what_was_made_long_ago_or_has_ended(
-    key: str, operator: str, value: object
-) -> None:
-    condition = json.dumps({"key": f"{{{{ {key} }}}}", "operator": operator, "value": value})
-    match = "match: {any: [{resources: {kinds: [Pod]}}]}"
-    legacy = policy(f"{match}\nconditions: {{all: [{condition}]}}")
-    new = [Resource(body, _MEMORY) for body in convert(legacy).documents]
-    proof = prove(legacy, new, options=ProofOptions(budget=30, most_requests=300))
+@from_table("kind", "conditions")
+def test_a_proof_reaches_what_conditions_ask_for(kind: str, conditions: list[list[object]]) -> None:
+    written = json.dumps(
+        [
+            {"key": f"{{{{ {key} }}}}", "operator": operator, "value": value}
+            for key, operator, value in conditions
+        ]
+    )
+    match = f"match: {{any: [{{resources: {{kinds: [{kind}]}}}}]}}"
+    legacy = policy(f"{match}\nconditions: {{all: {written}}}")
+    conversion = convert(legacy)
+    new = [Resource(body, _MEMORY) for body in conversion.documents]
+    proof = prove(legacy, new, options=proof_options(conversion, 30))
     assert proof.equal
     assert proof.decided

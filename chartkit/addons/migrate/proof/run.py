@@ -188,7 +188,9 @@ class _Prover:
         self._leaves = self._read()
         lookups = (leaf.lookup for leaf in self._leaves if leaf.lookup is not None)
         cluster = {**existing(lookups), **by_resource(options.cluster)}
-        self._around: Body = {CLUSTER: cluster} if cluster else {}
+        # What is deleted on a schedule is there already, and no user asks for it.
+        self._around: Body = {"userInfo": None} if self._legacy.cleaning else {}
+        self._around |= {CLUSTER: cluster} if cluster else {}
         if options.world.images is OFFLINE.images and any(
             leaf.path[0] == IMAGE for leaf in self._leaves
         ):

@@ -93,9 +93,11 @@ class Space:
 
 def base_case(body: Body, origin: str, around: Body | None = None) -> Case:
     """Return the creation of an object by a user without roles; around: other parts of the
-    request's document, such as what exists in the cluster."""
+    request's document, such as what exists in the cluster, and None for the user of a scan."""
     document: Body = {"object": body, "operation": "CREATE", "userInfo": _SOMEBODY}
     document |= around or {}
+    if document["userInfo"] is None:
+        del document["userInfo"]
     if CLUSTER in document:
         document[CLUSTER] = moved(document[CLUSTER], DEFAULT_NAMESPACE, home_of(body))
     return Case(document, origin)

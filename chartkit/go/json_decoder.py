@@ -108,10 +108,6 @@ def _constant(_: str) -> NoReturn:
 _DECODER = json.JSONDecoder(parse_float=_float, parse_int=_integer, parse_constant=_constant)
 
 
-class _StopError(Exception):
-    """The scan found what is wrong."""
-
-
 class _Scanner:
     """Finds what `encoding/json` would say of a text that is not JSON."""
 
@@ -126,7 +122,7 @@ class _Scanner:
             self._space()
             if self._at < len(self._bytes):
                 self._fail("after top-level value")
-        except _StopError as stop:
+        except JsonError as stop:
             return str(stop)
         return None
 
@@ -136,8 +132,8 @@ class _Scanner:
 
     def _fail(self, context: str) -> NoReturn:
         if self._at >= len(self._bytes) and not context.startswith(_REFUSES_SPACE):
-            raise _StopError(_END_OF_INPUT)
-        raise _StopError(f"invalid character {quote_byte(self._peek())} {context}")
+            raise JsonError(_END_OF_INPUT)
+        raise JsonError(f"invalid character {quote_byte(self._peek())} {context}")
 
     def _space(self) -> None:
         while self._at < len(self._bytes) and self._bytes[self._at] in b" \t\r\n":
@@ -147,7 +143,7 @@ class _Scanner:
         self._space()
         first = self._peek()
         if depth > _MAX_DEPTH:
-            raise _StopError("exceeded max depth")
+            raise JsonError("exceeded max depth")
         if first in b"{[":
             self._container(first, depth)
         elif first == ord('"'):

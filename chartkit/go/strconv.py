@@ -34,7 +34,6 @@ BOOLS: Final[Mapping[str, bool]] = {
     **dict.fromkeys(("0", "f", "F", "false", "FALSE", "False"), False),
 }
 """The texts that Go reads as a boolean (`ParseBool`)."""
-_LEAST, _MOST = -(2**63), 2**63 - 1
 
 
 def quote(text: str) -> str:
@@ -177,7 +176,7 @@ class Int64(int):
 
 def wrapped(number: int) -> int:
     """Return the lowest 64 bits of a number as an int64, as Go's conversions and sums do."""
-    return (number - _LEAST) % 2**64 + _LEAST
+    return (number - MIN_INT64) % 2**64 + MIN_INT64
 
 
 def mark_literals(value: Json) -> Json:
@@ -195,10 +194,10 @@ def mark_literals(value: Json) -> Json:
 def marked(value: Json) -> Json:
     """The value with its whole numbers marked, a number of its own among them."""
     kind = value.__class__
-    if kind is int and _LEAST <= value <= _MOST:
+    if kind is int and MIN_INT64 <= value <= MAX_INT64:
         return Int64(value)
     # A policy passes through JSON, which writes 1.0 as 1.
-    if kind is float and value.is_integer() and _LEAST <= value < -_LEAST:
+    if kind is float and value.is_integer() and MIN_INT64 <= value < 2**63:
         return Int64(value)
     return mark_literals(value)
 

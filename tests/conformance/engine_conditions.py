@@ -3,7 +3,7 @@
 import re
 from typing import Any
 
-from chartkit.engine.cluster_policy.conditions import compile_conditions
+from chartkit.engine.cluster_policy.conditions.blocks import compile_conditions
 from chartkit.engine.cluster_policy.policy import ConditionsMalformed, read_policy
 from chartkit.engine.cluster_policy.policy_check import policy_fault
 from chartkit.engine.context.context import Context, admission_context

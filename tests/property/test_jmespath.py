@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chartkit.engine.budget import Budget
-from chartkit.engine.cluster_policy.conditions import compile_conditions
+from chartkit.engine.cluster_policy.conditions.blocks import compile_conditions
 from chartkit.engine.cluster_policy.conditions.parse import OPERATORS, check_conditions
 from chartkit.engine.context.context import Context, admission_context
 from chartkit.engine.context.entries import check_entries, compile_entries

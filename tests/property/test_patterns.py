@@ -6,7 +6,8 @@ from typing import Any
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from chartkit.engine.cluster_policy.pattern import MismatchKind, compile_pattern
+from chartkit.engine.cluster_policy.pattern.build import MismatchKind
+from chartkit.engine.cluster_policy.pattern.match import compile_pattern
 from chartkit.go.strconv import mark_literals
 from tests.cpu import ends_soon
 from tests.draws import draws

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Final, Protocol, runtime_checkable
 
-from chartkit.engine.cluster_policy.conditions import compile_conditions
+from chartkit.engine.cluster_policy.conditions.blocks import compile_conditions
 from chartkit.engine.cluster_policy.match import Facts, Predicate, Role, always, bind_exception
 from chartkit.engine.cluster_policy.match_reasons import MatchReasons
 from chartkit.engine.cluster_policy.policy import Match, read_match

@@ -52,7 +52,7 @@ PHASES: Final[dict[RuleKind, Phase]] = {
 
 _COMPILERS: Final = {
     RuleKind.VALIDATE: "validate:compile_validate",
-    RuleKind.POD_SECURITY: "podsecurity:PodSecurityHandler",
+    RuleKind.POD_SECURITY: "podsecurity.rule:PodSecurityHandler",
     RuleKind.MANIFESTS: "manifests:compile_manifests",
     RuleKind.CEL: "validate_cel:compile_validate_cel",
     RuleKind.MUTATE: "mutate:compile_mutate",

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from chartkit.engine.cluster_policy.conditions import Conditions, compile_conditions
+from chartkit.engine.cluster_policy.conditions.blocks import Conditions, compile_conditions
 from chartkit.engine.cluster_policy.match import Facts, Predicate, bind_exception
 from chartkit.engine.cluster_policy.policy import Match, read_match
 from chartkit.engine.context.context import Context

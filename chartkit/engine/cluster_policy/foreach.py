@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from chartkit.engine.budget import ITERATION
-from chartkit.engine.cluster_policy.conditions import Conditions
+from chartkit.engine.cluster_policy.conditions.blocks import Conditions
 from chartkit.engine.cluster_policy.handler import Check, Checked, FindFields, compile_scope
 from chartkit.engine.cluster_policy.policy import Policy, Rule
 from chartkit.engine.context.context import Context

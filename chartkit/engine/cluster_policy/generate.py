@@ -368,10 +368,10 @@ def compile_generate(rule: Rule, policy: Policy) -> Handler:
     """
     body = rule.generate or {}
     writer = Writer(policy, rule, body.get("synchronize") is True)
+    steps: list[Step] = [_compile_loop(loop, writer) for loop in body.get("foreach") or ()]
     if body.get("foreach") is None:
-        steps = [_compile_pattern(body, writer)]
-    else:
-        steps = [_compile_loop(loop, writer) for loop in body["foreach"]]
+        pattern = compile_pattern(body)
+        steps = [lambda context, store: writer.write(pattern(context), store)]
 
     def handle(context: Context, request: Request) -> RuleResult | None:
         cluster = context.world.api.cluster(policy.key, rule.name)
@@ -388,15 +388,6 @@ def compile_generate(rule: Rule, policy: Policy) -> Handler:
         return replace(passed, generated=store.made, updated=store.updated)
 
     return handle
-
-
-def _compile_pattern(body: Body, writer: Writer) -> Step:
-    pattern = compile_pattern(body)
-
-    def step(context: Context, store: Store) -> None:
-        writer.write(pattern(context), store)
-
-    return step
 
 
 def _compile_loop(body: Body, writer: Writer) -> Step:

@@ -18,7 +18,7 @@ from chartkit.errors import ChartkitError
 from chartkit.model import Body, FieldPath, Json, RuleResult, Status
 
 if TYPE_CHECKING:
-    from chartkit.engine.cluster_policy.conditions import Conditions
+    from chartkit.engine.cluster_policy.conditions.blocks import Conditions
     from chartkit.engine.cluster_policy.exceptions import PolicyException
     from chartkit.engine.context.origins import Origins
 
@@ -163,7 +163,7 @@ def compile_scope(
     preconditions = body.get("preconditions")
     if preconditions is None:
         return entries, None
-    from chartkit.engine.cluster_policy.conditions import compile_conditions
+    from chartkit.engine.cluster_policy.conditions.blocks import compile_conditions
 
     return entries, compile_conditions(preconditions)
 

@@ -24,7 +24,7 @@ from chartkit.model import Body, Json, Resource, RuleResult, RuleType, Status
 
 if TYPE_CHECKING:
     from chartkit.engine.budget import Budget
-    from chartkit.engine.cluster_policy.conditions import Conditions
+    from chartkit.engine.cluster_policy.conditions.blocks import Conditions
     from chartkit.engine.cluster_policy.exceptions import BoundException, PolicyException
     from chartkit.engine.cluster_policy.validate_cel import WebhookConditions
     from chartkit.engine.request import Run

@@ -11,14 +11,14 @@ from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Final
 
 from chartkit.engine.cluster_policy.handler import NO_ELEMENT, Check, Checked, Handler, looks_back
-from chartkit.engine.cluster_policy.pattern import (
+from chartkit.engine.cluster_policy.pattern.build import (
     Mismatch,
     MismatchKind,
-    Pattern,
+    Part,
     PatternDepthError,
-    compile_pattern,
+    Places,
 )
-from chartkit.engine.cluster_policy.pattern.build import Part, Places
+from chartkit.engine.cluster_policy.pattern.match import Pattern, compile_pattern
 from chartkit.engine.cluster_policy.pattern.scalar import compile_scalar
 from chartkit.engine.cluster_policy.policy import Policy, Rule
 from chartkit.engine.context.context import Context

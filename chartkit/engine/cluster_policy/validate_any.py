@@ -7,7 +7,7 @@ from functools import partial
 from typing import Final
 
 from chartkit.engine.cluster_policy.handler import NO_ELEMENT, Checked
-from chartkit.engine.cluster_policy.pattern import Mismatch, MismatchKind
+from chartkit.engine.cluster_policy.pattern.build import Mismatch, MismatchKind
 from chartkit.engine.cluster_policy.policy import Rule
 from chartkit.engine.cluster_policy.validate import (
     Judge,
@@ -31,7 +31,7 @@ _MOST_MESSAGES: Final = 64
 def compile_deny(deny: Body, own: str, default: str, passed: Checked) -> Callable[..., Checked]:
     """Return the check of `deny` in a context; own: the policy's message, to which those of the
     conditions are added; default: the message otherwise."""
-    from chartkit.engine.cluster_policy.conditions import compile_conditions
+    from chartkit.engine.cluster_policy.conditions.blocks import compile_conditions
 
     conditions = compile_conditions(deny.get("conditions"))
     templates: dict[str, Template] = {}

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import repeat
 from typing import Final
 
 from chartkit.engine.cel.errors import CelError, Stopped
@@ -152,7 +153,7 @@ class Fold:
     def _items(self, values: Value) -> Iterable[tuple[Value, Value]]:
         if self.second is None:
             if values.__class__ is list or isinstance(values, dict):
-                return _singles(values)
+                return zip(values, repeat(None))
             raise CelError(f"got '{go_type(values)}', expected iterable type")
         if values.__class__ is list:
             return enumerate(values)
@@ -168,11 +169,6 @@ def _goes_on(condition: Step, frame: Frame) -> bool:
         # A condition that fails does not end the loop.
         absorbed(failure, frame)
         return True
-
-
-def _singles(values: Iterable[Value]) -> Iterator[tuple[Value, Value]]:
-    for value in values:
-        yield value, None
 
 
 def accumulated(slot: int, initial: Step) -> Step:

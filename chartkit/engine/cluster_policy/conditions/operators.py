@@ -13,7 +13,7 @@ import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from chartkit.engine.cluster_policy.pattern import compile_pattern
+from chartkit.engine.cluster_policy.pattern.match import compile_pattern
 from chartkit.engine.cluster_policy.pattern.scalar import (
     Range,
     go_number,

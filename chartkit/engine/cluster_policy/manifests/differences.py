@@ -20,7 +20,6 @@ from chartkit.model import Body, Json, item_number, mapping_at, text_of
 _TABLE: Final = Path(__file__).with_name("ignored_fields.yaml")
 _EVERY: Final = "every"
 _SIGNING: Final = ("message", "signature", "certificate", "bundle", "resourceBundleRef")
-_PARTS: Final = ("group", "version", "kind", "name", "namespace")
 
 
 @cache
@@ -51,7 +50,7 @@ def ignored_fields(body: Body, domain: str, listed: Sequence[Body]) -> Sequence[
     for entry in listed:
         objects: list[Body] = entry.get("objects") or [{}]
         if any(
-            all(matches(text_of(wanted.get(part)), reference[part]) for part in _PARTS)
+            all(matches(text_of(wanted.get(part)), own) for part, own in reference.items())
             for wanted in objects
         ):
             fields += entry.get("fields") or ()

@@ -8,9 +8,8 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from chartkit.engine.budget import check_object
-from chartkit.engine.cluster_policy.conditions import Conditions
+from chartkit.engine.cluster_policy.conditions.blocks import Conditions
 from chartkit.engine.cluster_policy.handler import Handler, compile_scope
-from chartkit.engine.cluster_policy.mutate.json_patch import patch_problem
 from chartkit.engine.cluster_policy.mutate.patcher import (
     Patched,
     Patcher,
@@ -126,7 +125,10 @@ def compile_mutate_existing(rule: Rule, policy: Policy) -> Handler:
             context.set("target", body)
             seen = body if shows_target else mark_literals(body)
             patched = unmet(target.entries, target.preconditions, context)
-            patched = patched or _patched(patch, context, seen)
+            if patched is None:
+                patched = patch(context, seen, Workspace(context.budget))
+                if patched.status is Status.PASS:
+                    check_object(as_json(patched.body), "a mutated target")
             if shows_target and patched.status is Status.PASS:
                 context.set("target", mark_literals(patched.body))
             done.append(patched)
@@ -141,13 +143,6 @@ def compile_mutate_existing(rule: Rule, policy: Policy) -> Handler:
         )
 
     return handle
-
-
-def _patched(patch: Patcher, context: Context, body: Body) -> Patched:
-    done = patch(context, body, Workspace(context.budget))
-    if done.status is Status.PASS:
-        check_object(as_json(done.body), "a mutated target")
-    return done
 
 
 def _compile_target(body: Body, rule: Rule, policy: Policy) -> _Target:
@@ -207,6 +202,3 @@ def _listed(key: ObjectKey, selector: Json, cluster: Cluster) -> Iterator[Body]:
             continue
         if fits_name is None or fits_name(resource.name):
             yield body
-
-
-__all__ = ["compile_mutate", "compile_mutate_existing", "patch_problem"]

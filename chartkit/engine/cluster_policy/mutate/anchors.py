@@ -11,8 +11,8 @@ from functools import lru_cache
 from typing import Final
 
 from chartkit.engine.budget import Budget
-from chartkit.engine.cluster_policy.pattern import Pattern, compile_pattern
 from chartkit.engine.cluster_policy.pattern.build import Anchor, AnchorKind, parse_anchor
+from chartkit.engine.cluster_policy.pattern.match import Pattern, compile_pattern
 from chartkit.engine.cluster_policy.pattern.scalar import literal
 from chartkit.engine.json_patch import (
     MISSING,

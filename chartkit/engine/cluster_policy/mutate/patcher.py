@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from chartkit.engine.budget import PATCH, Budget
-from chartkit.engine.cluster_policy.conditions import Conditions
+from chartkit.engine.cluster_policy.conditions.blocks import Conditions
 from chartkit.engine.cluster_policy.foreach import Loop, compile_loop, each_element
 from chartkit.engine.cluster_policy.mutate.anchors import HANDLED, applicable, decide, has_anchors
 from chartkit.engine.cluster_policy.mutate.json_patch import compile_json_patch

@@ -84,8 +84,6 @@ def _each_place(pattern: list[Json], spot: Spot) -> Check:
 
 
 def _compile_inner(pattern: list[Json], spot: Spot) -> Check:
-    from chartkit.engine.cluster_policy.pattern.lists import _each_place, _every_object
-
     if not pattern:
         path = spot.path
         return lambda _value, places, _run: Failure(path.at(places), "pattern Array empty")

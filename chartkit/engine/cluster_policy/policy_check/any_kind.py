@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 from chartkit.engine.cluster_policy.policy import Policy, Rule, RuleKind
@@ -12,26 +12,17 @@ from chartkit.model import Json
 
 def only_metadata(rule: Rule) -> bool:
     """Report whether a rule's patterns and patches touch nothing but `metadata`."""
-    if not isinstance(rule.validate.any_pattern, list | None):
+    validate, mutate = rule.validate, rule.mutate or {}
+    if not isinstance(validate.any_pattern, list | None):
         return False
-    in_metadata = all(
-        key == "metadata"
-        for pattern in _overlays(rule)
-        if isinstance(pattern, dict)
-        for key in pattern
-    )
-    if not in_metadata or not rule.mutate:
+    overlays = (mutate.get("patchStrategicMerge"), validate.pattern, *(validate.any_pattern or ()))
+    patterns = [pattern for pattern in overlays if isinstance(pattern, dict)]
+    in_metadata = all(key == "metadata" for pattern in patterns for key in pattern)
+    if not in_metadata or not mutate:
         return in_metadata
     from chartkit.engine.cluster_policy.policy_check.changes import patched_paths
 
     return all(path.startswith("/metadata") for path in patched_paths(rule))
-
-
-def _overlays(rule: Rule) -> Iterable[Json]:
-    yield (rule.mutate or {}).get("patchStrategicMerge")
-    yield rule.validate.pattern
-    if isinstance(rule.validate.any_pattern, list):
-        yield from rule.validate.any_pattern
 
 
 _ANY: Final = "*"

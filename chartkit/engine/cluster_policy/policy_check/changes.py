@@ -84,7 +84,7 @@ def json_patch_fault(rule: Rule, index: int) -> str | None:
         from chartkit.go.json_decoder import yaml_problem
 
         return unsound + (yaml_problem(text) or f"yaml: {error.message}")
-    from chartkit.engine.cluster_policy.mutate import patch_problem
+    from chartkit.engine.cluster_policy.mutate.json_patch import patch_problem
 
     if problem := patch_problem(operations):
         return unsound + problem

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, NoReturn
 
-from chartkit.engine.cluster_policy.conditions import compile_conditions
+from chartkit.engine.cluster_policy.conditions.blocks import compile_conditions
 from chartkit.engine.cluster_policy.handler import Checked
 from chartkit.engine.cluster_policy.verify_images.blocks import (
     Attestation,

@@ -60,8 +60,7 @@ class EntryLoader(Loader):
 
     def text(self, key: str) -> str:
         """Return a text of the entry's body; empty if it is missing."""
-        value = self.body.get(key)
-        return text_of(value)
+        return text_of(self.body.get(key))
 
     def template(self, key: str) -> Template:
         """The template of a text of the entry's body."""

@@ -4,8 +4,8 @@ from unittest.mock import Mock
 
 import pytest
 
-from chartkit.engine.cluster_policy.conditions import blocks, compile_conditions
-from chartkit.engine.cluster_policy.conditions.blocks import Outcome
+from chartkit.engine.cluster_policy.conditions import blocks
+from chartkit.engine.cluster_policy.conditions.blocks import Outcome, compile_conditions
 from chartkit.engine.cluster_policy.policy import ConditionsMalformed
 from chartkit.engine.context.context import Context
 from chartkit.engine.context.variables import compile_template

@@ -2,15 +2,21 @@
 
 import pytest
 
-from chartkit.engine.cluster_policy.pattern import Mismatch, MismatchKind, Pattern, compile_pattern
 from chartkit.engine.cluster_policy.pattern.build import (
     Anchor,
     AnchorKind,
+    Mismatch,
+    MismatchKind,
     Spot,
     has_nested_anchors,
     parse_anchor,
 )
-from chartkit.engine.cluster_policy.pattern.match import _compile, variants_of
+from chartkit.engine.cluster_policy.pattern.match import (
+    Pattern,
+    _compile,
+    compile_pattern,
+    variants_of,
+)
 from chartkit.model import Body, Json
 from tests.data import from_table
 

@@ -2,15 +2,12 @@
 
 import pytest
 
-from chartkit.engine.cluster_policy.pattern import (
-    Mismatch,
-    MismatchKind,
-    PatternDepthError,
-    compile_pattern,
-)
 from chartkit.engine.cluster_policy.pattern.build import (
     Failure,
+    Mismatch,
+    MismatchKind,
     Path,
+    PatternDepthError,
     Run,
     Spot,
     combine,
@@ -18,7 +15,7 @@ from chartkit.engine.cluster_policy.pattern.build import (
     unmet_condition,
     unmet_global,
 )
-from chartkit.engine.cluster_policy.pattern.match import _compile
+from chartkit.engine.cluster_policy.pattern.match import _compile, compile_pattern
 from chartkit.go.strconv import Int64
 from chartkit.model import Json
 from tests.cpu import ends_soon

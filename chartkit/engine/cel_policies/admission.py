@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from types import MappingProxyType
 from typing import Final
+from weakref import ref
 
 from chartkit.engine.cel import types
 from chartkit.engine.cel.declarations import Environment, Variable
@@ -226,7 +227,7 @@ class AdmissionExpressions:
         return Expression(text, program)
 
     def variables(
-        self, scope: Scope, computed: dict[Program, Value] | None = None
+        self, scope: PolicyScope, computed: dict[Program, Value] | None = None
     ) -> Mapping[str, Value]:
         """The value of `variables` in a scope; computed: values that are known for its request."""
         return _Variables(self._variables, scope, computed)
@@ -288,23 +289,25 @@ class _Variables(Deferred):
     def __init__(
         self,
         expressions: Mapping[str, Expression],
-        scope: Scope,
+        scope: PolicyScope,
         computed: dict[Program, Value] | None,
     ) -> None:
+        """scope: it has these variables, and does not live on for them."""
         super().__init__(expressions)
         self._computed = computed
         self._expressions = expressions
-        self._scope = scope
+        self._scope = ref(scope)
 
     def compute(self, name: str) -> Value:
         """The value of a variable; raises CelError."""
-        expression = self._expressions[name]
+        expression, scope = self._expressions[name], self._scope()
+        assert scope is not None
         if expression.program is None:
             raise CelError(
                 f"composited variable {quote(name)} fails to compile: {expression.problem}"
             )
         try:
-            return once(expression.program, self._scope, OFFLINE, self._computed)
+            return once(expression.program, scope, OFFLINE, self._computed)
         except CelError as error:
             text = f"composited variable {quote(name)} fails to evaluate: {error.message}"
             raise CelError(text) from error
@@ -367,10 +370,13 @@ class AdmissionValidation:
             for validation in validations
         ]
 
-    def decide(self, request: Mapping[str, Value], params: Body | None = None) -> Denial | None:
+    def decide(
+        self, request: Mapping[str, Value], params: Body | None = None, *, wants_fields: bool = True
+    ) -> Denial | None:
         """Return the reason why a request is not admitted; None if it is.
 
-        request: a `server_scope`; match conditions do not see its `namespaceObject`.
+        request: a `server_scope`; match conditions do not see its `namespaceObject`; wants_fields:
+        whether the reason names fields.
         """
         scope = PolicyScope(request)
         scope["params"] = params
@@ -397,6 +403,8 @@ class AdmissionValidation:
                 denial = Denial(_message(validation, scope))
             except CelError as error:
                 denial = Denial(error.message, is_error=True)
+            if not wants_fields:
+                return denial
             return replace(denial, fields=self._fields(validation.expression.program, scope))
         return None
 

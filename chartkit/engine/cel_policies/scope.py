@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Container, Mapping
+from copy import copy
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
@@ -228,13 +229,14 @@ class Deferred(dict[str, Value]):
 
     def __missing__(self, name: str) -> Value:
         if self._errors is not None and name in self._errors:
-            raise self._errors[name].with_traceback(None)
+            raise copy(self._errors[name])
         try:
             made = self[name] = self.compute(name)
         except CelError as error:
             if self._errors is None:
                 self._errors = {}
-            self._errors[name] = error
+            # The error itself will refer to the frames that it goes through, and they to this.
+            self._errors[name] = copy(error)
             raise
         return made
 

@@ -85,7 +85,7 @@ def compile_validate_cel(rule: Rule, policy: Policy) -> Handler:
             if not params and not reference.allows_none:
                 raise EvaluationError("error in parameterized resource: no params found")
         for param in params:
-            decision = validation.decide(scope, param)
+            decision = validation.decide(scope, param, wants_fields=context.world.wants_fields)
             if decision is SKIPPED:
                 return skipped
             if decision is not None:

@@ -31,7 +31,7 @@ from chartkit.engine.cel.interpreter.comprehension import (
 )
 from chartkit.engine.cel.interpreter.constant_folding import PATTERNS, Folded
 from chartkit.engine.cel.interpreter.dispatch import dispatch_for
-from chartkit.engine.cel.interpreter.frame import Frame, Round, Step, absorbed
+from chartkit.engine.cel.interpreter.frame import Frame, Round, Step, absorbed, released
 from chartkit.engine.cel.library.membership import Members
 from chartkit.engine.cel.values import OptionalValue, Value, same
 
@@ -60,8 +60,11 @@ def junction(decisive: bool, left: Step, right: Step) -> Step:
             if error is not None:
                 raise error
         except CelError as failure:
+            if error is None:
+                raise
             # The first error is the one that is reported.
-            raise error or failure from None
+            released(failure)
+            raise error from None
         finally:
             # An error refers to this frame by its traceback: without it both are freed at once.
             error = None

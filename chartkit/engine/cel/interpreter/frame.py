@@ -147,4 +147,11 @@ def absorbed(error: CelError, frame: Frame) -> CelError:
     if isinstance(error, Stopped):
         raise error
     frame.work(ERROR_WORK)
-    return error
+    return released(error)
+
+
+def released(error: CelError) -> CelError:
+    """Return an error without the frames that it went through: together with the values that they
+    hold, and the trace that holds the error, they would wait for the collector."""
+    error.__context__ = error.__cause__ = None
+    return error.with_traceback(None)

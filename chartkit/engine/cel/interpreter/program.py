@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from types import CodeType
@@ -19,7 +19,7 @@ from chartkit.engine.cel.interpreter import comprehension, operators
 from chartkit.engine.cel.interpreter.closures import Planner
 from chartkit.engine.cel.interpreter.constant_folding import Folded, fold
 from chartkit.engine.cel.interpreter.fragments import Code, Scope, Unsupported, Writer
-from chartkit.engine.cel.interpreter.frame import WORK_LIMIT, Frame, Step, Trace
+from chartkit.engine.cel.interpreter.frame import WORK_LIMIT, Frame, Step, Trace, released
 from chartkit.engine.cel.interpreter.runtime import NAMES, UNDECIDED, Undecided
 from chartkit.engine.cel.parser.parser import TooDeepError
 from chartkit.engine.cel.types import Type
@@ -87,21 +87,21 @@ class Program:
     def _observed(
         self, variables: Mapping[str, Value], host: Host, evaluations: list[Evaluation]
     ) -> Value:
-        if self._traced is None:
-            self._traced = self._plan(traced=True)
-        step, slots = self._traced
-        trace = Trace()
-        outcome = _outcome(step, Frame(variables, host, self._limit, slots, trace))
+        trace, outcome = self._trace(variables, host)
         if len(evaluations) < _MOST_EVALUATIONS:
             evaluations.append(Evaluation(self, variables, trace, outcome))
         return _raised(outcome)
 
     def trace(self, variables: Mapping[str, Value], host: Host = OFFLINE) -> Trace:
         """Return the values of the parts; parts that were not evaluated have none."""
-        evaluations: list[Evaluation] = []
-        with suppress(CelError):
-            self._observed(variables, host, evaluations)
-        return evaluations[0].trace
+        return self._trace(variables, host)[0]
+
+    def _trace(self, variables: Mapping[str, Value], host: Host) -> tuple[Trace, Value | CelError]:
+        if self._traced is None:
+            self._traced = self._plan(traced=True)
+        step, slots = self._traced
+        trace = Trace()
+        return trace, _outcome(step, Frame(variables, host, self._limit, slots, trace))
 
     def prepare(self) -> Run:
         """Makes the code now, which otherwise the first evaluation does."""
@@ -148,7 +148,7 @@ def _outcome(step: Step, frame: Frame) -> Value | CelError:
         # Values and expressions nest as deep as their authors like; the stack does not.
         return CelError(str(TooDeepError()))
     except CelError as error:
-        return error
+        return released(error)
     return value
 
 

@@ -117,11 +117,11 @@ class ValidatingAdmissionEvaluator(BoundEvaluator):
         """The first parameter that refuses the request decides; nothing where there is none and
         the binding admits that."""
         attributes = admission.attributes
-        scope = admission.as_served
+        scope, wants_fields = admission.as_served, admission.world.wants_fields
         result: RuleResult | None = None
         try:
             for params in self.params(admission.world, attributes.namespace):
-                decision = self._validation.decide(scope, params)
+                decision = self._validation.decide(scope, params, wants_fields=wants_fields)
                 if decision is None:
                     result = self._passed
                 elif decision is SKIPPED:

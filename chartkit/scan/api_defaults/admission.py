@@ -227,7 +227,7 @@ def mount_token(pod: Resource, accounts: Accounts) -> None:
                     for container in at(spec, path)
                 ]
                 if own is None and any(mounted):
-                    spec["volumes"] = [*volumes, {"name": _NAME, "projected": copied(_SOURCE)}]
+                    spec["volumes"] = [*volumes, {"name": _NAME, "projected": _SOURCE}]
 
 
 def _mounted(container: Body, mount: Body) -> bool:

@@ -105,22 +105,36 @@ def with_defaults(body: Body, contents: Contents) -> Body:
 
 
 def _defaulted(body: Body, contents: Contents) -> Body:
-    """Fill in an object, and each specification of Pods once."""
+    """Fill in an object, and each specification of Pods and what is around it once."""
     kind = kind_of(Resource(body))
     above = () if kind == POD else TEMPLATED.get(kind)
     spec = None if above is None else mapping_at(body, *above).get("spec")
-    if above is None or not isinstance(spec, dict):
-        return as_stored(Resource(body)).body
+    stored: Body
+    if above is None or not isinstance(spec, dict) or not spec:
+        stored = _shared(as_stored(Resource(body)).body, body)
+        return stored
     metadata = () if above else tuple(map(contents.of, decisive_metadata(body)))
     key = contents.of(spec), kind == POD, metadata
-    known = contents.specs.get(key)
-    around = body if known is None else with_value(body, (*above, "spec"), {})
-    defaulted = as_stored(Resource(around)).body
-    holder = mapping_at(defaulted, *above)
-    if known is None:
-        known = contents.specs[key] = spec if holder["spec"] == spec else holder["spec"]
-    holder["spec"] = known
-    return defaulted
+    if (known := contents.specs.get(key)) is None:
+        stored = _shared(as_stored(Resource(body)).body, body)
+        contents.specs[key] = mapping_at(stored, *above)["spec"]
+    else:
+        around = with_defaults(with_value(body, (*above, "spec"), {}), contents)
+        stored = with_value(around, (*above, "spec"), known)
+    return stored
+
+
+def _shared(made: Json, given: Json) -> Json:
+    """Return a new value in which the equal parts of a given one, whose contents are known, take
+    the place of its own."""
+    if made == given:
+        return given
+    if isinstance(made, dict) and isinstance(given, dict):
+        for key in made.keys() & given.keys():
+            made[key] = _shared(made[key], given[key])
+    elif isinstance(made, list) and isinstance(given, list):
+        made[: len(given)] = map(_shared, made, given)
+    return made
 
 
 def refusals(body: Body, contents: Contents | None = None) -> Iterator[str]:

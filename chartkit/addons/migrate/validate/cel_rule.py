@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
-from typing import Final
+from typing import Any, Final
 
 from chartkit.addons.migrate.conversion import NotConvertible
 from chartkit.addons.migrate.differences import CEL_ERRORS, DELETIONS, EVERY_KEY, OWN_TEXTS
@@ -18,24 +18,40 @@ from chartkit.addons.migrate.matching.facts import leaves_deletions_open
 from chartkit.addons.migrate.matching.scope import WRITES, Condition, scope_of
 from chartkit.addons.migrate.rule import ConvertedRule, Variable
 from chartkit.addons.migrate.texts import term_of
+from chartkit.engine.cel.environments import ENVIRONMENTS
 from chartkit.engine.cel.syntax import Expr
+from chartkit.engine.cel.syntax.reading import read
+from chartkit.engine.cel.syntax.tree import replaced
 from chartkit.engine.cluster_policy.policy import Policy, Rule
 from chartkit.engine.context.variables import has_variable
-from chartkit.engine.kubernetes.kinds import CelKind
+from chartkit.engine.kubernetes.kinds import (
+    CelKind,
+    GroupVersionKind,
+    is_cluster_scoped,
+    parse_api_version,
+    resource_name,
+)
 from chartkit.engine.scalars.wildcard import has_wildcard
 from chartkit.model import Body, Json
 
 _KEPT: Final = ("expression", "message", "messageExpression", "reason")
 
 
+_PARAMS: Final = "params"
+_ASKS_PARAMS: Final = re.compile(r"\bparams\b")
+
+
 def convert_cel(rule: Rule, _policy: Policy) -> ConvertedRule:
     """Return a rule with `validate.cel` as validations; raises `NotConvertible`."""
-    cel: Body = rule.validate.cel or {}
-    if cel.get("paramKind") or cel.get("paramRef"):
-        raise NotConvertible("a ValidatingPolicy has no parameters", "validate/cel/paramKind")
+    body: Body = rule.validate.cel or {}
+    parameters = (Variable(_PARAMS, _parameters(body)),) if body.get("paramRef") else ()
+    conditions = [entry["expression"] for entry in rule.cel_preconditions]
+    if parameters and any(map(_ASKS_PARAMS.search, conditions)):
+        raise NotConvertible("parameters in celPreconditions", "celPreconditions")
+    cel: Body = _of_variables(body) if parameters else body
     if rule.preconditions is not None or rule.context:
         raise NotConvertible("preconditions in JMESPath next to CEL", "preconditions")
-    asks = "request.operation" in json.dumps([cel, rule.cel_preconditions])
+    asks = "request.operation" in json.dumps([body, rule.cel_preconditions])
     deletes = asks and leaves_deletions_open(rule)
     scope = scope_of(rule, (*WRITES, "DELETE") if deletes else WRITES)
     spec: Body = {"validations": [_validation(item, rule) for item in cel.get("expressions") or ()]}
@@ -46,9 +62,36 @@ def convert_cel(rule: Rule, _policy: Policy) -> ConvertedRule:
         scope,
         spec,
         tuple(Condition(entry["name"], entry["expression"]) for entry in rule.cel_preconditions),
-        tuple(Variable(entry["name"], entry["expression"]) for entry in cel.get("variables") or ()),
+        (
+            *parameters,
+            *(Variable(row["name"], row["expression"]) for row in cel.get("variables") or ()),
+        ),
         changes=(CEL_ERRORS, *((DELETIONS,) if not asks and leaves_deletions_open(rule) else ())),
     )
+
+
+def _parameters(body: Body) -> Expr:
+    """Return the object that has the parameters of a rule; raises `NotConvertible`."""
+    kind, reference = body["paramKind"], body["paramRef"]
+    if not reference.get("name") or reference["parameterNotFoundAction"] != "Deny":
+        raise NotConvertible("parameters that may be several or none", "validate/cel/paramRef")
+    named = GroupVersionKind(*parse_api_version(kind["apiVersion"]), kind["kind"])
+    own = cel.path("request", "namespace")
+    namespace = "" if is_cluster_scoped(named) else reference.get("namespace") or own
+    path = (kind["apiVersion"], resource_name(kind["kind"]), namespace, reference["name"])
+    return cel.method(cel.ident("resource"), "Get", *path)
+
+
+def _of_variables(value: Any, key: str = "") -> Any:
+    """Return a part of `validate.cel`, under a key, whose expressions read the parameters as a
+    variable."""
+    if isinstance(value, dict):
+        return {key: _of_variables(item, key) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_of_variables(item) for item in value]
+    if not key.lower().endswith("expression") or not _ASKS_PARAMS.search(value):
+        return value
+    return replaced(read(value, ENVIRONMENTS["vap"]), cel.ident(_PARAMS), cel.variable(_PARAMS))
 
 
 def _validation(body: Body, rule: Rule) -> Body:

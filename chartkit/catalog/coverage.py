@@ -59,11 +59,8 @@ _NOT_THERE: Final = (State.OFF, False)
 
 @dataclass(frozen=True, slots=True)
 class PolicyCover:
-    """A policy that covers a control.
-
-    needed: False where it only helps; states: by environment; excluding: the environments that
-    leave something out of this policy alone.
-    """
+    """A policy that covers a control. needed: False where it only helps; states: by environment;
+    excluding: the environments that leave something out of this policy alone."""
 
     policy: LibraryPolicy
     needed: bool

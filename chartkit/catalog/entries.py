@@ -214,9 +214,7 @@ class LibraryFolder:
 @dataclass(frozen=True, slots=True)
 class Catalogue:
     """Every policy of every library, in the order of the libraries and of their references.
-
-    problems: files that could not be read or are not what was vendored, each with its place.
-    """
+    problems: files that could not be read or are not what was vendored, each with its place."""
 
     entries: tuple[Entry, ...]
     problems: tuple[str, ...]
@@ -428,11 +426,8 @@ Stamp = tuple[int, int, int]
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """One folder as it was read.
-
-    stamps, digests: of its files by name, the digests SHA-256; entries: relative to the library;
-    problems: why files could not be read, each with its place.
-    """
+    """One folder as it was read. stamps, digests: of its files by name, the digests SHA-256;
+    entries: relative to the library; problems: why files could not be read, each with its place."""
 
     stamps: Mapping[str, Stamp]
     digests: Mapping[str, str]

@@ -71,11 +71,8 @@ class VendoredLibrary:
 
 @dataclass(frozen=True, slots=True)
 class Update:
-    """An update of a library.
-
-    before, after: its policies; lock: the lock file as it is now; old: its present files by path;
-    taken: what was found at its source.
-    """
+    """An update of a library. before, after: its policies; lock: the lock file as it is now; old:
+    its present files by path; taken: what was found at its source."""
 
     name: str
     folder: Path

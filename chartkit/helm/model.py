@@ -61,20 +61,16 @@ class Texts:
 
 @dataclass(frozen=True, slots=True)
 class DryRun:
-    """The result of an installation that was only simulated.
-
-    notes: what it prints; manifest: what it installs, in Helm's order, hooks and CRDs left out.
-    """
+    """The result of an installation that was only simulated. notes: what it prints; manifest: what
+    it installs, in Helm's order, hooks and CRDs left out."""
 
     notes: str
     manifest: str
 
 
 class ChartError(RenderError):
-    """A chart is refused for one of its files, or Helm was stopped at one of its templates.
-
-    file: its path in the chart, empty where it is the whole chart.
-    """
+    """A chart is refused for one of its files, or Helm was stopped at one of its templates. file:
+    its path in the chart, empty where it is the whole chart."""
 
     def __init__(self, message: str, file: str = "", hint: str | None = None) -> None:
         super().__init__(message, None, hint)

@@ -65,10 +65,8 @@ class Path:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A function with its arguments; of a pipeline, the part before is the last argument.
-
-    name: of a method its path, as `.Files.Get` or `$.Files.Get`.
-    """
+    """A function with its arguments; of a pipeline, the part before is the last argument. name: of
+    a method its path, as `.Files.Get` or `$.Files.Get`."""
 
     name: str
     arguments: tuple[Term, ...]

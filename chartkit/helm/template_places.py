@@ -49,11 +49,8 @@ class RenderInputs:
 
 @dataclass(frozen=True, slots=True)
 class TemplatePlaces(Places):
-    """The places of the fields of one rendered document.
-
-    name: its template's path in the chart; number: the document's in the text; begin: the place of
-    the object, for fields without one.
-    """
+    """The places of the fields of one rendered document. name: its template's path in the chart;
+    number: the document's in the text; begin: the place of the object, for fields without one."""
 
     chart: ChartPlaces
     name: str
@@ -88,9 +85,7 @@ class TemplatePlaces(Places):
 
 class ChartFiles:
     """The files of a chart and of the charts beside it on which it depends, by their paths in it.
-
-    folder: of the chart; shown: the folder that messages name.
-    """
+    folder: of the chart; shown: the folder that messages name."""
 
     def __init__(self, folder: Path, shown: Path) -> None:
         self._folder = folder

@@ -42,10 +42,8 @@ guess. Source: their definitions."""
 
 @dataclass(frozen=True, slots=True)
 class Controller:
-    """One of the engine's Deployments and how many replicas it has at least.
-
-    scaler: the autoscaler that decides the number, None where `replicas` does.
-    """
+    """One of the engine's Deployments and how many replicas it has at least. scaler: the autoscaler
+    that decides the number, None where `replicas` does."""
 
     component: str
     deployment: Resource

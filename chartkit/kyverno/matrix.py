@@ -39,9 +39,7 @@ class Support(StrEnum):
 
 class Compatibility(NamedTuple):
     """One Kyverno version: the clusters it supports, both ends included; None: date not known.
-
-    charts: the version of its Helm chart that installs each of its releases, oldest first.
-    """
+    charts: the version of its Helm chart that installs each of its releases, oldest first."""
 
     kyverno: Version
     oldest: Version
@@ -68,11 +66,8 @@ class Compatibility(NamedTuple):
 
 
 class Verdict(NamedTuple):
-    """The support of one pair of versions.
-
-    end_of_life: whether the Kyverno version's support has ended; fitting: the Kyverno versions
-    that support the cluster, oldest first.
-    """
+    """The support of one pair of versions. end_of_life: whether the Kyverno version's support has
+    ended; fitting: the Kyverno versions that support the cluster, oldest first."""
 
     compatibility: Compatibility
     kubernetes: Version

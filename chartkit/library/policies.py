@@ -49,11 +49,8 @@ class Control(NamedTuple):
 
 
 class Parameter(NamedTuple):
-    """A value that users set.
-
-    schema: its JSON Schema, with `description` and `default`; shared: whether one value goes to
-    every policy that has it.
-    """
+    """A value that users set. schema: its JSON Schema, with `description` and `default`; shared:
+    whether one value goes to every policy that has it."""
 
     name: str
     schema: Body

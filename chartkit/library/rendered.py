@@ -27,10 +27,8 @@ _NAME = re.compile(r"[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?")
 
 @dataclass(frozen=True, slots=True)
 class RenderedPolicy:
-    """A policy's Helm text, and its objects with its defaults and its examples' parameters.
-
-    cel: the Helm text of its form in CEL, None where it has none; cel_bodies: the objects of that.
-    """
+    """A policy's Helm text, and its objects with its defaults and its examples' parameters. cel:
+    the Helm text of its form in CEL, None where it has none; cel_bodies: the objects of that."""
 
     policy: LibraryPolicy
     text: str

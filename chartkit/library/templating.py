@@ -167,10 +167,8 @@ def render_tree(root: Path, context: Mapping[str, Any]) -> dict[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class TemplatePlaces(Places):
-    """The places in a template of what was rendered from it.
-
-    template: the text, with tags; body: the rendered object; begin: the place of what has none.
-    """
+    """The places in a template of what was rendered from it. template: the text, with tags; body:
+    the rendered object; begin: the place of what has none."""
 
     template: Source
     body: Json

@@ -77,11 +77,8 @@ class Limits(net.Limits):
 
 
 class Services:
-    """The services that policies call (see `chartkit.engine.ports.ServiceSource`).
-
-    Only calls with retries are made again. A host that was not reached, or was silent, is not asked
-    again.
-    """
+    """The services that policies call (see `chartkit.engine.ports.ServiceSource`). Only calls with
+    retries are made again. A host that was not reached, or was silent, is not asked again."""
 
     def __init__(
         self, allowed: AllowedHosts, limits: Limits | None = None, resolver: Resolver = resolve

@@ -338,10 +338,8 @@ def _write_nested(lines: list[str], block: Block, pad: str, mark: str, dash: int
 
 
 class Outdented(str):
-    """A comment that is indented less than the entry which it belongs to.
-
-    written: its line as it is in the text; column: the indentation of the entry.
-    """
+    """A comment that is indented less than the entry which it belongs to. written: its line as it
+    is in the text; column: the indentation of the entry."""
 
     __slots__ = ("column", "written")
     written: str

@@ -145,11 +145,8 @@ def _network(text: str, location: Location) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Ingress:
-    """The way to the UI from outside.
-
-    class_name: the controller's, empty for the cluster's default; secret: a TLS Secret that is
-    there already, empty for none.
-    """
+    """The way to the UI from outside. class_name: the controller's, empty for the cluster's
+    default; secret: a TLS Secret that is there already, empty for none."""
 
     host: str
     class_name: str
@@ -159,10 +156,8 @@ class Ingress:
 
 @dataclass(frozen=True, slots=True)
 class PolicyReporter:
-    """The settings of an environment for policy-reporter.
-
-    version: its chart's; service: the type of the UI's Service, empty for the chart's default.
-    """
+    """The settings of an environment for policy-reporter. version: its chart's; service: the type
+    of the UI's Service, empty for the chart's default."""
 
     version: Version
     ui: bool

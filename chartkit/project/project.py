@@ -39,11 +39,8 @@ SCHEMA = "project.schema.json"
 
 @dataclass(frozen=True, slots=True)
 class ChartMetadata:
-    """The metadata of the project's charts.
-
-    version: of both charts, None for the version of Kyverno's own chart; fields: the fields of
-    Chart.yaml that the project sets.
-    """
+    """The metadata of the project's charts. version: of both charts, None for the version of
+    Kyverno's own chart; fields: the fields of Chart.yaml that the project sets."""
 
     version: str | None = None
     fields: Mapping[str, Json] = field(default_factory=dict)

@@ -181,11 +181,8 @@ class Exclusion(NamedTuple):
 
 
 class NamespaceAction(NamedTuple):
-    """Another action in some namespaces (`actions`).
-
-    namespaces: names, wildcards among them; selector: of the namespaces' labels, None for any;
-    both must fit.
-    """
+    """Another action in some namespaces (`actions`). namespaces: names, wildcards among them;
+    selector: of the namespaces' labels, None for any; both must fit."""
 
     action: Action
     namespaces: tuple[str, ...]

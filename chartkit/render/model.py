@@ -46,11 +46,8 @@ _OUTCOMES = {
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One row: the environment, the check, its outcome, one line of text, the location and a
-    hint.
-
-    policy, subject: of a violation, the policy's name and the object as `Pod/shop/a`.
-    """
+    """One row: the environment, the check, its outcome, one line of text, the location and a hint.
+    policy, subject: of a violation, the policy's name and the object as `Pod/shop/a`."""
 
     environment: str
     check: str

@@ -287,9 +287,7 @@ class Divisible(Writer, Protocol):
 
 class ResultCache(Generic[T]):
     """A cache of what a format makes of a result, for results that differ only in their object.
-
-    make may only use the policy, the rule, the status and the message.
-    """
+    make may only use the policy, the rule, the status and the message."""
 
     _LIMIT: Final = 4096
 

@@ -283,10 +283,8 @@ def _plan_deletions(requests: Requests, time: datetime, console: Console) -> Seq
 
 
 class Interrupts:
-    """A block that Ctrl-C and SIGTERM end at once, but for the steps that are written whole.
-
-    cause: what ended it, None as long as nothing did. A second one ends the process as ever.
-    """
+    """A block that Ctrl-C and SIGTERM end at once, but for the steps that are written whole. cause:
+    what ended it, None as long as nothing did. A second one ends the process as ever."""
 
     def __init__(self) -> None:
         self.cause: KeyboardInterrupt | None = None

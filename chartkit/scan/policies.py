@@ -46,10 +46,8 @@ _REFUSED = frozenset({POLICY_RULE, CLEANUP_RULE})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PolicyOptions:
-    """Options that say which policies judge, and which exceptions they have.
-
-    named_policies, exceptions: as the user wrote them, URLs among them; parameters: `NAME=VALUE`.
-    """
+    """Options that say which policies judge, and which exceptions they have. named_policies,
+    exceptions: as the user wrote them, URLs among them; parameters: `NAME=VALUE`."""
 
     named_policies: tuple[str, ...]
     parameters: tuple[str, ...]

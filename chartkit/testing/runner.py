@@ -46,10 +46,8 @@ _JUDGING = frozenset({Phase.VALIDATE, Phase.IMAGES})
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """The rows that any of some patterns matches; all of them without a pattern.
-
-    A pattern is POLICY, POLICY/RULE, or the name of a test; `*` and `?` are wildcards.
-    """
+    """The rows that any of some patterns matches; all of them without a pattern. A pattern is
+    POLICY, POLICY/RULE, or the name of a test; `*` and `?` are wildcards."""
 
     patterns: tuple[str, ...] = ()
 

@@ -49,10 +49,8 @@ class Policies:
 
 
 class Sources:
-    """A cache of the files that tests name, parsed and compiled.
-
-    documents: those of files that are read as if they were different.
-    """
+    """A cache of the files that tests name, parsed and compiled. documents: those of files that are
+    read as if they were different."""
 
     def __init__(self, documents: Mapping[Path, list[Document]] = MappingProxyType({})) -> None:
         self._documents = dict(documents)

@@ -80,11 +80,8 @@ class Unknown:
 
 @dataclass(frozen=True, slots=True)
 class Needs:
-    """The needs of policies.
-
-    permissions: beyond what Kyverno's chart gives; config_maps, global_entries (by name): what
-    they read; unknown: what they need without saying it plainly.
-    """
+    """The needs of policies. permissions: beyond what Kyverno's chart gives; config_maps,
+    global_entries (by name): what they read; unknown: what they need without saying it plainly."""
 
     permissions: tuple[Permission, ...] = ()
     config_maps: tuple[ConfigMapRead, ...] = ()

@@ -23,10 +23,8 @@ _DEEPEST: Final = 4
 
 @dataclass(frozen=True, slots=True)
 class ChartFiles:
-    """A chart: what Chart.yaml says, its default values, and its files as text by path.
-
-    Subcharts that came as archives are unpacked: Helm takes a folder as well.
-    """
+    """A chart: what Chart.yaml says, its default values, and its files as text by path. Subcharts
+    that came as archives are unpacked: Helm takes a folder as well."""
 
     metadata: Body
     defaults: Body

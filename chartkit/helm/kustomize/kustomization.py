@@ -130,10 +130,8 @@ class Kustomization:
 
 @dataclass(frozen=True, slots=True)
 class Repository:
-    """The folder that kustomizations may not refer out of, without links.
-
-    folder: one that the user named; shown: as messages name it.
-    """
+    """The folder that kustomizations may not refer out of, without links. folder: one that the user
+    named; shown: as messages name it."""
 
     top: str
     folder: str

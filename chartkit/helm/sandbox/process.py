@@ -340,11 +340,8 @@ def _text(stream: IO[bytes], limit: int = _FAREWELL) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """The limits of one call.
-
-    seconds: by the clock; cpu_seconds: of processor time, all threads together; memory: bytes of
-    private memory; output: bytes of the answer.
-    """
+    """The limits of one call. seconds: by the clock; cpu_seconds: of processor time, all threads
+    together; memory: bytes of private memory; output: bytes of the answer."""
 
     seconds: float = 120
     cpu_seconds: int = 30

@@ -84,10 +84,8 @@ class NetworkError(Exception):
 
 
 class DialError(NetworkError):
-    """The host was not reached.
-
-    is_unknown: whether the name leads nowhere; is_late: whether no connection was made in time.
-    """
+    """The host was not reached. is_unknown: whether the name leads nowhere; is_late: whether no
+    connection was made in time."""
 
     def __init__(
         self, host_port: HostPort, error: OSError | UnicodeError, is_unknown: bool = False

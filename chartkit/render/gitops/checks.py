@@ -56,11 +56,8 @@ class Repository:
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """One chart in an environment.
-
-    chart: its folder below the project's; values_files: their names in it, the last wins; after:
-    the release that must be ready before.
-    """
+    """One chart in an environment. chart: its folder below the project's; values_files: their names
+    in it, the last wins; after: the release that must be ready before."""
 
     name: str
     chart: str

@@ -24,11 +24,8 @@ _OTHERS: Final = "others"
 
 @dataclass(slots=True)
 class RuleTally:
-    """A rule and its open findings.
-
-    objects: how many by status; by_place: by environment, or namespace where there is but one;
-    accepted: known and suppressed findings.
-    """
+    """A rule and its open findings. objects: how many by status; by_place: by environment, or
+    namespace where there is but one; accepted: known and suppressed findings."""
 
     rule: FindingRule
     statuses: Counter[str] = field(default_factory=Counter)

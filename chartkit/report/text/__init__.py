@@ -48,10 +48,8 @@ _NONE: Final = "-"
 
 
 class TextWriter:
-    """A report of failures, warnings and errors; with `detailed`, of every result.
-
-    Known violations are only counted, suppressed ones are listed with their reason.
-    """
+    """A report of failures, warnings and errors; with `detailed`, of every result. Known violations
+    are only counted, suppressed ones are listed with their reason."""
 
     def __init__(self, options: ReportOptions) -> None:
         self._options = options

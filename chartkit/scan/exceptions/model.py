@@ -36,10 +36,8 @@ ENDLESS: Final = "without-end"
 
 @dataclass(frozen=True, slots=True)
 class FiledException:
-    """An exception of a file.
-
-    forms: the objects that a cluster gets of it; the exception itself where nothing says otherwise.
-    """
+    """An exception of a file. forms: the objects that a cluster gets of it; the exception itself
+    where nothing says otherwise."""
 
     resource: Resource
     forms: tuple[Resource, ...]

@@ -56,11 +56,8 @@ def parse_date(text: str, location: Location) -> date:
 
 @dataclass(frozen=True, slots=True)
 class KnownViolation:
-    """An entry of a baseline.
-
-    count: of objects with this identity that violate the rule; until: the last day on which it is
-    accepted; index: its position in the file, -1 for a new one.
-    """
+    """An entry of a baseline. count: of objects with this identity that violate the rule; until:
+    the last day on which it is accepted; index: its position in the file, -1 for a new one."""
 
     violation: Violation
     count: int = 1

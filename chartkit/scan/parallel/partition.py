@@ -230,10 +230,8 @@ class NotAList(Exception):  # noqa: N818 - no error: the text is read as a whole
 
 @dataclass(frozen=True, slots=True)
 class Items:
-    """The part that all items of a List share.
-
-    before, after: the text that makes a slice of items a document; begin: what begins an item.
-    """
+    """The part that all items of a List share. before, after: the text that makes a slice of items
+    a document; begin: what begins an item."""
 
     api_version: str
     kind: str

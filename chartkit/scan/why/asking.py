@@ -54,10 +54,8 @@ class PolicyWhy:
 
 @dataclass(frozen=True, slots=True)
 class ObjectWhy:
-    """An object and the policies that were asked about it.
-
-    unsent: why Kyverno is not sent the object, whose policies say nothing then; None where it is.
-    """
+    """An object and the policies that were asked about it. unsent: why Kyverno is not sent the
+    object, whose policies say nothing then; None where it is."""
 
     resource: Resource
     unsent: Decision | None

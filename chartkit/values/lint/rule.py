@@ -93,10 +93,8 @@ def _texts() -> Mapping[str, Body]:
 
 
 class Rule:
-    """A mistake that people make in values, with its words in rules.yaml.
-
-    finders: its functions, by when they look; moves: of its fix, `no_moves` where no fix is safe.
-    """
+    """A mistake that people make in values, with its words in rules.yaml. finders: its functions,
+    by when they look; moves: of its fix, `no_moves` where no fix is safe."""
 
     def __init__(self, rule_id: str, stage: Stage, find: Find) -> None:
         self.id = rule_id

@@ -55,10 +55,8 @@ class Action(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One release: as it is (None: not there) and as it is to be.
-
-    changes: which objects differ; rendered: what the chart gives in this cluster.
-    """
+    """One release: as it is (None: not there) and as it is to be. changes: which objects differ;
+    rendered: what the chart gives in this cluster."""
 
     wanted: DesiredRelease
     there: Release | None

@@ -59,11 +59,8 @@ class ObjectName:
 
 @dataclass(frozen=True, slots=True)
 class Violation:
-    """An object that Enforce would refuse.
-
-    rule: empty for a policy without rules; source: what says so; owner: empty where none is known;
-    resource: as far as it is known.
-    """
+    """An object that Enforce would refuse. rule: empty for a policy without rules; source: what
+    says so; owner: empty where none is known; resource: as far as it is known."""
 
     subject: ObjectName
     rule: str

@@ -71,10 +71,8 @@ def steps_in(judged: Json, own: Json, steps: Sequence[str]) -> Steps:
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """A field of an object as its file has it, and its new value.
-
-    rules: what fails without the edit.
-    """
+    """A field of an object as its file has it, and its new value. rules: what fails without the
+    edit."""
 
     steps: Steps
     value: Json

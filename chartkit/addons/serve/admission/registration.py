@@ -41,10 +41,8 @@ _ANYWHERE: Final = {"0.0.0.0": "127.0.0.1", "::": "::1"}
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """The place at which an API server finds this server.
-
-    url: without a path, empty for a Service; authority: PEM of the certificate that it trusts.
-    """
+    """The place at which an API server finds this server. url: without a path, empty for a Service;
+    authority: PEM of the certificate that it trusts."""
 
     authority: bytes
     url: str = ""

@@ -85,10 +85,7 @@ def asked(ask: Callable[[], Answer]) -> Answer:
 @dataclass(frozen=True, slots=True)
 class RekorBundle:
     """A log's bundle attached to a signature: the entry, in base64, and the log's promise to
-    include it.
-
-    at: when it was logged, in seconds; log: the log's identifier, in hex.
-    """
+    include it. at: when it was logged, in seconds; log: the log's identifier, in hex."""
 
     body: Json
     at: int

@@ -80,8 +80,7 @@ def standard(
     policies = [p for p in library().policies.values() if p.group in ("baseline", "restricted")]
     version = {"podSecurityVersion": f"v1.{minor}"}
     rendered = render(
-        form,
-        {p.name: version if "podSecurityVersion" in p.parameters else {} for p in policies},
+        form, {p.name: version if "podSecurityVersion" in p.parameters else {} for p in policies}
     )
     return {p.name: rendered[p.name] for p in policies if p.group in wanted}
 

@@ -44,11 +44,7 @@ _CHART: Final = "kyverno-policies"
 _ANNOTATION: Final = "policies.kyverno.io/"
 _ADMISSION: Final = "admissionregistration.k8s.io/v1"
 _EPHEMERAL: Final = "ephemeralContainers"
-_NO_SELECTORS: Final = {
-    "matchPolicy": "Equivalent",
-    "namespaceSelector": {},
-    "objectSelector": {},
-}
+_NO_SELECTORS: Final = {"matchPolicy": "Equivalent", "namespaceSelector": {}, "objectSelector": {}}
 _GROUPS: Final = {"ReplicationController": "", "CronJob": "batch", "Job": "batch"}
 _WITH_TEMPLATE: Final = (
     *("DaemonSet", "Deployment", "Job", "ReplicaSet", "ReplicationController", "StatefulSet"),

@@ -8,7 +8,7 @@ from typing import Final
 DEVIATIONS: Final[dict[str, dict[str, str]]] = {
     "cel": {
         "cost-0002": "GeneratingPolicy and DeletingPolicy have no cost limit in Kyverno; here a "
-        "million units end it, so that no policy holds a run up",
+        "million units end it, so that no policy holds a run up"
     },
     "cel-policies": {
         **dict.fromkeys(
@@ -64,14 +64,14 @@ DEVIATIONS: Final[dict[str, dict[str, str]]] = {
             ),
             "policies of evaluation mode HTTP or Envoy are for another program than Kyverno's "
             "controllers; each row says that they are not evaluated",
-        ),
+        )
     },
     "match": {
         "agv-018": "`images.containers.*.tag` walks a Go map: the recorded order of its values "
-        "differs between two objects with the same containers; here they stand as in the object",
+        "differs between two objects with the same containers; here they stand as in the object"
     },
     "policy-library": {
         "nginx-ingress/disallow-ingress-nginx-custom-snippets/.kyverno-test": "two annotations fit "
-        "a wildcard; Kyverno walks a Go map and names either, here the first in the object",
+        "a wildcard; Kyverno walks a Go map and names either, here the first in the object"
     },
 }

@@ -30,10 +30,7 @@ _PUBLIC_LOG = "https://rekor.sigstore.dev"
 _ISSUER = "https://accounts.example.com"
 _GITHUB = "https://token.actions.githubusercontent.com"
 _WORKFLOW = "https://github.com/o/r/.github/workflows/x.yml@refs/heads/main"
-_UNLOGGED: Body = {
-    "rekor": {"url": _PUBLIC_LOG, "ignoreTlog": True},
-    "ctlog": {"ignoreSCT": True},
-}
+_UNLOGGED: Body = {"rekor": {"url": _PUBLIC_LOG, "ignoreTlog": True}, "ctlog": {"ignoreSCT": True}}
 _FOUND: Body = {
     "severity": "low",
     "count": 2,

@@ -38,10 +38,7 @@ DEPLOYMENT: Body = {
     "spec": {
         "replicas": 2,
         "selector": {"matchLabels": {"a": "b"}},
-        "template": {
-            "metadata": {"labels": {"a": "b"}},
-            "spec": {"containers": _CONTAINERS},
-        },
+        "template": {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": _CONTAINERS}},
     },
 }
 

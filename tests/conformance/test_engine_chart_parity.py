@@ -17,7 +17,7 @@ _SETS = sorted(path.name.split(".")[0] for path in (FOLDER / _REFERENCE).glob("*
 _CERTIFICATES = "kubernetes.io/tls"
 
 _DEVIATIONS = {
-    ("grafana", "ConfigMap", "kyverno-grafana", ""): "the recorded render leaves the dashboard out",
+    ("grafana", "ConfigMap", "kyverno-grafana", ""): "the recorded render leaves the dashboard out"
 }
 """(set, kind, name, place) to the reason; the place is empty where a whole object deviates."""
 

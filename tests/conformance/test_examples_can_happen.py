@@ -250,10 +250,7 @@ _IMPOSSIBLE = (
     (_POD + "{containers: [{lifecycle: {preStop: {}}}]}", "preStop without one handler"),
     (_POD + "{volumes: [{name: a, hostPath: {path: ''}}]}", "a hostPath without a path"),
     (_POD + "{volumes: [{name: a, hostPath: {path: /a/..}}]}", "a hostPath with '..'"),
-    (
-        _POD + "{containers: [{volumeMounts: [{name: a, mountPath: /a}]}]}",
-        "no volume a to mount",
-    ),
+    (_POD + "{containers: [{volumeMounts: [{name: a, mountPath: /a}]}]}", "no volume a to mount"),
     (
         _POD + "{containers: [{resources: {requests: {memory: 64Mi}, limits: {memory: '0'}}}]}",
         "a request of memory beyond its limit",

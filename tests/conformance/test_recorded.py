@@ -35,8 +35,7 @@ def test_own_case(name: str, case: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize(
-    "name",
-    [pytest.param(name, marks=pytest.mark.slow if name in SLOW else ()) for name in RUNNERS],
+    "name", [pytest.param(name, marks=pytest.mark.slow if name in SLOW else ()) for name in RUNNERS]
 )
 def test_recorded_cases(name: str) -> None:
     outcome = run_file(shared(f"conformance/engine/{name}.jsonl"))

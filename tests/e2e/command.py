@@ -101,10 +101,7 @@ def _done(code: int, out: str, err: str) -> Done:
 def _forks() -> subprocess.Popen[bytes]:
     """The process that forks one for each command, until the tests end."""
     forks = subprocess.Popen(
-        [sys.executable, _FORKS],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        bufsize=0,
+        [sys.executable, _FORKS], stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0
     )
     atexit.register(forks.communicate)
     return forks

@@ -70,11 +70,7 @@ def _with_key(policy: str) -> str:
 
 
 @pytest.mark.parametrize(
-    "page",
-    [
-        pytest.param("how-to/verify-images.md", marks=pytest.mark.slow),
-        "reference/images.md",
-    ],
+    "page", [pytest.param("how-to/verify-images.md", marks=pytest.mark.slow), "reference/images.md"]
 )
 def test_images_pages(page: str, tmp_path: Path, registry: Registry, update: bool) -> None:
     for policy in _POLICIES.findall((DOCS / page).read_text("utf-8")):
@@ -96,10 +92,4 @@ def test_images_pages(page: str, tmp_path: Path, registry: Registry, update: boo
         "DOCKER_CONFIG": str(tmp_path),
         "BASH_FUNC_chartkit%%": MIRRORED.replace("HOST", registry.host),
     }
-    check_page(
-        page,
-        tmp_path,
-        update,
-        environment,
-        lambda text: _DIGEST.sub(r"sha256:\1…", text),
-    )
+    check_page(page, tmp_path, update, environment, lambda text: _DIGEST.sub(r"sha256:\1…", text))

@@ -52,10 +52,7 @@ def test_a_merge_takes_both_sides_or_is_a_conflict(
         assert typed(merged) == typed(generated)
     for path, value in leaves(merged).items():
         if value != {}:
-            assert (path, value) in [
-                *leaves(edited).items(),
-                *leaves(generated).items(),
-            ]
+            assert (path, value) in [*leaves(edited).items(), *leaves(generated).items()]
 
 
 LINES = st.lists(st.sampled_from(["a\n", "b\n", "c\n", "d\n"]), max_size=8).map("".join)

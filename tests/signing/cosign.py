@@ -143,12 +143,7 @@ def statement(digest: str, predicate_type: str, predicate: Json) -> Body:
 
 def encoded(payload_type: str, payload: bytes) -> bytes:
     """What a DSSE signature is of."""
-    return b"DSSEv1 %d %s %d %s" % (
-        len(payload_type),
-        payload_type.encode(),
-        len(payload),
-        payload,
-    )
+    return b"DSSEv1 %d %s %d %s" % (len(payload_type), payload_type.encode(), len(payload), payload)
 
 
 def push(

@@ -58,10 +58,7 @@ def intoto(envelope: bytes, verifier: str) -> Body:
     return {
         "apiVersion": "0.0.1",
         "kind": "intoto",
-        "spec": {
-            "content": {"hash": hashed(envelope)},
-            "publicKey": _text(verifier.encode()),
-        },
+        "spec": {"content": {"hash": hashed(envelope)}, "publicKey": _text(verifier.encode())},
     }
 
 

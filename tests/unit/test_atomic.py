@@ -29,12 +29,7 @@ with atomic.replacing(path) as file:
 if at == "done":
     die()
 """
-_FAULTS = {
-    "created": "atomic.lock = die",
-    "filled": "",
-    "replaced": "os.replace = die",
-    "done": "",
-}
+_FAULTS = {"created": "atomic.lock = die", "filled": "", "replaced": "os.replace = die", "done": ""}
 
 
 def _killed_at(at: str, path: Path) -> None:

@@ -18,11 +18,7 @@ _NO_TLS: Final = frozenset(
 )
 """OpenSSL's reasons for an answer that is no handshake."""
 _SILENT: Final = (TimeoutError, urllib3.exceptions.TimeoutError)
-_CUT: Final = (
-    http.client.IncompleteRead,
-    urllib3.exceptions.IncompleteRead,
-    ConnectionResetError,
-)
+_CUT: Final = (http.client.IncompleteRead, urllib3.exceptions.IncompleteRead, ConnectionResetError)
 
 
 class Fault(Enum):

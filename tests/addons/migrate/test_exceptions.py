@@ -40,10 +40,7 @@ def exception(spec: str, rules: list[str], name: str = "checks") -> Resource:
         "apiVersion": "kyverno.io/v2",
         "kind": "PolicyException",
         "metadata": {"name": "let-off", "namespace": "team"},
-        "spec": {
-            "exceptions": [{"policyName": name, "ruleNames": rules}],
-            **yaml.safe_load(spec),
-        },
+        "spec": {"exceptions": [{"policyName": name, "ruleNames": rules}], **yaml.safe_load(spec)},
     }
     return Resource(body, _MEMORY)
 

@@ -243,9 +243,7 @@ def test_a_list_of_null_is_no_error() -> None:
     query = "contains(to_array(request.object.rules[].verbs[]), '*')"
     found = converted(deny(f"{{{{ {query} }}}}", "Equals", "true"), "Role")
     assert found.expressions == ["!variables.rules.exists(rule, '*' in rule.verbs)"]
-    assert found.variables == {
-        "rules": "object.?rules.orValue(null) == null ? [] : object.rules",
-    }
+    assert found.variables == {"rules": "object.?rules.orValue(null) == null ? [] : object.rules"}
 
 
 @from_table("written", "once")

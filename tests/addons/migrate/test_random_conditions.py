@@ -19,10 +19,7 @@ from tests.addons.migrate.conversions import policy
 _FIELDS: Final = (
     *("element.image", "element.tty", "element.securityContext.runAsUser", "element.args"),
     *("element.resources.limits.memory", "element.resources.requests.cpu", "element.name"),
-    *(
-        "element.securityContext.capabilities.drop",
-        "element.ports[].hostPort",
-    ),
+    *("element.securityContext.capabilities.drop", "element.ports[].hostPort"),
     *("request.object.metadata.labels.team", "request.object.metadata.labels", "request.namespace"),
     *("request.object.spec.volumes[?hostPath].name", "element.livenessProbe.httpGet.port"),
     *("request.object.spec.containers[*].name", "request.object.spec.hostNetwork"),

@@ -82,10 +82,7 @@ def _renamed(bundle: Body) -> None:
 NOT_ENOUGH = "not enough verified log entries from transparency log: 0 < 1"
 UNPROVEN = "the inclusion proof does not lead from the entry to the tree's root"
 ENTRIES: dict[str, tuple[Change, str]] = {
-    "no promise": (
-        _set("inclusionPromise"),
-        "log entry integrated timestamps: 0 < 1",
-    ),
+    "no promise": (_set("inclusionPromise"), "log entry integrated timestamps: 0 < 1"),
     "a promise that was changed": (_flip("inclusionPromise", "signedEntryTimestamp"), NOT_ENOUGH),
     "another time": (_set("integratedTime", to="1"), NOT_ENOUGH),
     "no time": (_set("integratedTime"), NOT_ENOUGH),
@@ -163,10 +160,7 @@ def test_an_in_toto_entry_of_rekor(world: World) -> None:
     bundle = world.keyed.attest(DIGEST, TYPE, {"a": 1})
     envelope = bundle["dsseEnvelope"]
     verifier = world.keyed.signer.verifier.encode()
-    listed = {
-        "sig": text(envelope["signatures"][0]["sig"].encode()),
-        "publicKey": text(verifier),
-    }
+    listed = {"sig": text(envelope["signatures"][0]["sig"].encode()), "publicKey": text(verifier)}
     content = {
         "envelope": {"payloadType": envelope["payloadType"], "signatures": [listed]},
         "hash": hashed(b"the envelope"),

@@ -64,9 +64,7 @@ def test_a_stranger_and_a_gap_are_refused() -> None:
 def test_who_has_the_name_of_an_issuer_is_named() -> None:
     with pytest.raises(SignatureError) as raised:
         _chain(
-            _LEAF.certificate,
-            [authority().certificate],
-            [_LOWER.certificate, _BETWEEN.certificate],
+            _LEAF.certificate, [authority().certificate], [_LOWER.certificate, _BETWEEN.certificate]
         )
     assert raised.value.message == (
         f'{_UNKNOWN} (possibly because of "x509: ECDSA verification failure" while trying to '

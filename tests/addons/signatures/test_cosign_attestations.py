@@ -151,10 +151,7 @@ def _stating(**changes: Any) -> Callable[[Bench], Make]:
             "unable to base64 decode payload (is payload in the right format?)",
         ),
         (_envelope(signatures=[{"keyid": ""}]), _THRESHOLD),
-        (
-            _envelope(payloadType="text"),
-            f"payloadType text on envelope. Expected {IN_TOTO}",
-        ),
+        (_envelope(payloadType="text"), f"payloadType text on envelope. Expected {IN_TOTO}"),
         (
             lambda _: lambda _: Layer(ENVELOPE, b"[]", {SIGNATURE: ""}),
             "json: cannot unmarshal array into Go value of type dsse.Envelope",

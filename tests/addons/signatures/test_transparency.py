@@ -159,11 +159,7 @@ def test_promises_in_certificates() -> None:
     (promised,) = certificate_timestamps(leaf.certificate)
     assert certificate_timestamps(issuer.certificate) == ()
     verify_certificate_timestamp(leaf.certificate, promised, leaf.chain, log.key.public_key())
-    for issuers, key in (
-        (leaf.chain, other.key),
-        (leaf.chain[1:], log.key),
-        ((), log.key),
-    ):
+    for issuers, key in ((leaf.chain, other.key), (leaf.chain[1:], log.key), ((), log.key)):
         with pytest.raises(SignatureError):
             verify_certificate_timestamp(leaf.certificate, promised, issuers, key.public_key())
 

@@ -135,18 +135,12 @@ _MALFORMED = "failed to proto-json unmarshal trusted root: "
             "failed to parse public key for tlog: https://log.example x509: failed to parse "
             "public key",
         ),
-        (
-            _changed("tlogs.0.publicKey.validFor", None),
-            "tlog missing public key validity period",
-        ),
+        (_changed("tlogs.0.publicKey.validFor", None), "tlog missing public key validity period"),
         (
             _changed("tlogs.0.publicKey.validFor", {}),
             "tlog missing public key validity period start time",
         ),
-        (
-            _changed("tlogs.0.publicKey.validFor.start", "soon"),
-            f"{_MALFORMED}a time is not valid",
-        ),
+        (_changed("tlogs.0.publicKey.validFor.start", "soon"), f"{_MALFORMED}a time is not valid"),
         (
             _changed("tlogs.0.publicKey.validFor.start", "2021-01-01T00:00:00"),
             f"{_MALFORMED}a time has no zone",
@@ -272,16 +266,10 @@ def _public(key: Any) -> str:
     [
         ("", "PEM decoding failed"),
         ("nonsense", "PEM decoding failed"),
-        (
-            _BLOCK,
-            "unknown Public key PEM file type: A. Are you passing the correct public key?",
-        ),
+        (_BLOCK, "unknown Public key PEM file type: A. Are you passing the correct public key?"),
         (_BLOCK.replace(" A-", " PUBLIC KEY-"), "x509: failed to parse public key"),
         (_public(dsa.generate_private_key(1024)), "unsupported public key type"),
-        (
-            _public(ec.generate_private_key(ec.SECP256K1())),
-            "x509: unsupported elliptic curve",
-        ),
+        (_public(ec.generate_private_key(ec.SECP256K1())), "x509: unsupported elliptic curve"),
     ],
 )
 def test_what_is_no_key_is_refused(text: str, message: str) -> None:

@@ -171,7 +171,4 @@ def test_nothing_is_half_written(project: Path, monkeypatch: pytest.MonkeyPatch)
         add("two/require-b", project)
     assert not (project / "profiles").exists()
     assert (project / "chartkit.yaml").read_text() == _PROJECT
-    assert sorted(path.name for path in project.iterdir()) == [
-        "chartkit.yaml",
-        "vendor",
-    ]
+    assert sorted(path.name for path in project.iterdir()) == ["chartkit.yaml", "vendor"]

@@ -167,9 +167,7 @@ RULES: dict[str, dict[str, Any]] = {
     ),
     "copies": {"mutate": {"patchesJson6902": json.dumps(_COPIES)}},
     "values": {
-        "mutate": {
-            "patchStrategicMerge": {"data": {f"k{index}": _DATA for index in range(2000)}},
-        }
+        "mutate": {"patchStrategicMerge": {"data": {f"k{index}": _DATA for index in range(2000)}}}
     },
     "a variable many times": {
         "validate": {

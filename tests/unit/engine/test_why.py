@@ -209,11 +209,7 @@ def test_the_answers_of_any_pattern() -> None:
     (one,) = decisions(ANY + patterns)
     assert one.decision.asked is Asked.ANY_PATTERN
     assert [(part.text, str(part.location), part.pointer) for part in one.decision.parts] == [
-        (
-            "spec.hostNetwork is true; the pattern wants false",
-            "p.yaml:12:20",
-            "/spec/hostNetwork",
-        ),
+        ("spec.hostNetwork is true; the pattern wants false", "p.yaml:12:20", "/spec/hostNetwork"),
         (
             "metadata.labels.net is missing; the pattern wants host",
             "p.yaml:13:33",
@@ -254,12 +250,7 @@ EXCEPTION = _TEXTS["exception"]
     ("name", "status", "asked", "text"),
     [
         ("web", "skip", Asked.EXCEPTION, "exception ns/e applies: name is web"),
-        (
-            "other",
-            "fail",
-            Asked.PATTERN,
-            "exception ns/e does not apply: name web is not other",
-        ),
+        ("other", "fail", Asked.PATTERN, "exception ns/e does not apply: name web is not other"),
     ],
 )
 def test_exceptions(name: str, status: str, asked: Asked, text: str) -> None:

@@ -34,11 +34,7 @@ from tests.self_signed import self_signed
 
 TYPES = GoTypes(
     {
-        "a/v1.Root": {
-            "metadata": "v1.Meta",
-            "spec": "a/v1.Spec",
-            "labels": "map[string]string",
-        },
+        "a/v1.Root": {"metadata": "v1.Meta", "spec": "a/v1.Spec", "labels": "map[string]string"},
         "v1.Meta": {"at": "Time", "raw": "Raw"},
         "a/v1.Spec": {
             "flag": "bool",

@@ -56,10 +56,7 @@ def test_no_other_constant_names_the_current_version() -> None:
 def test_the_search_finds_versions(constant: str, count: int) -> None:
     version = current().version
     source = constant.format(
-        kyverno=version,
-        chart=current().chart_version,
-        major=version.major,
-        minor=version.minor,
+        kyverno=version, chart=current().chart_version, major=version.major, minor=version.minor
     )
     assert len(list(_named_versions(source))) == count
 

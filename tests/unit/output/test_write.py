@@ -23,9 +23,7 @@ PLAN = ChartPlan(
 
 def plan(files: dict[str, str] | None = None, values: dict[str, str] | None = None) -> ChartPlan:
     return ChartPlan(
-        "kyverno",
-        PLAN.files if files is None else files,
-        PLAN.values if values is None else values,
+        "kyverno", PLAN.files if files is None else files, PLAN.values if values is None else values
     )
 
 

@@ -85,10 +85,7 @@ def test_json_has_the_most_telling_field_and_all_of_them() -> None:
     assert "fields" not in one
     assert several["location"] == "pods.yaml:10:5"
     assert several["fields"] == [
-        {
-            "field": "spec.containers[0].securityContext.privileged",
-            "location": "pods.yaml:10:5",
-        },
+        {"field": "spec.containers[0].securityContext.privileged", "location": "pods.yaml:10:5"},
         {"field": "spec.containers[0].image", "location": "pods.yaml:11:5"},
     ]
 

@@ -308,11 +308,7 @@ def test_values_files_are_told_apart_by_what_they_are(tmp_path: Path) -> None:
     kyverno = file(tmp_path, "k.yaml", KYVERNO)
     inputs = read_user_inputs([chart, kyverno], ["size=3,shape=round"], None)
     assert inputs.chart_values == (chart,)
-    assert inputs.values.for_resource("p", "a") == {
-        "color": "red",
-        "size": "3",
-        "shape": "round",
-    }
+    assert inputs.values.for_resource("p", "a") == {"color": "red", "size": "3", "shape": "round"}
 
 
 def test_nothing_said(tmp_path: Path) -> None:

@@ -41,9 +41,7 @@ def in_cel(action: str) -> Resource:
     """A ValidatingPolicy named `p` that no Pod passes."""
     annotations = {"policies.kyverno.io/severity": "high"}
     return validating(
-        "false",
-        metadata={"name": "p", "annotations": annotations},
-        validationActions=[action],
+        "false", metadata={"name": "p", "annotations": annotations}, validationActions=[action]
     )
 
 

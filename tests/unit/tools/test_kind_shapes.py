@@ -22,10 +22,7 @@ DEFINITIONS: dict[str, dict[str, Any]] = {
         "properties": {
             "metadata": _ref(_META),
             "kind": {"type": ["string", "null"]},
-            "amounts": {
-                "type": ["object", "null"],
-                "additionalProperties": _ref(_QUANTITY),
-            },
+            "amounts": {"type": ["object", "null"], "additionalProperties": _ref(_QUANTITY)},
             "parts": {"type": "array", "items": _ref("io.k8s.api.core.v1.Part")},
         },
         "required": ["parts"],
@@ -64,9 +61,6 @@ def test_kinds_and_fields_have_the_versions_that_they_came_and_went_with() -> No
     middle = {"kinds": {"v1/Pod": "Pod"}, "types": {"Pod": {"string": "a b"}}}
     new = {"kinds": {"v1/Pod": "Pod", "v1/New": "New"}, "types": {"Pod": {"string": "a b c"}}}
     assert history({OLDEST: old, 30: middle, NEWEST: new}) == {
-        "since": {
-            "kinds": {"v1/New": NEWEST},
-            "fields": {"Pod": {"30": "b", str(NEWEST): "c"}},
-        },
+        "since": {"kinds": {"v1/New": NEWEST}, "fields": {"Pod": {"30": "b", str(NEWEST): "c"}}},
         "until": {"kinds": {"v1/Old": OLDEST}, "fields": {"Pod": {str(OLDEST): "gone"}}},
     }

@@ -41,10 +41,7 @@ def test_fields_with_their_types() -> None:
     source = Source()
     source.add("core/v1", CORE)
     source.add("meta/v1", META)
-    assert source.fields("core/v1.Pod") == {
-        "kind": "TypeMeta string",
-        "spec": "core/v1.PodSpec",
-    }
+    assert source.fields("core/v1.Pod") == {"kind": "TypeMeta string", "spec": "core/v1.PodSpec"}
     assert source.fields("core/v1.PodSpec") == {
         "labels": "Source map[string]string",
         "names": "[]v1.Name=string",

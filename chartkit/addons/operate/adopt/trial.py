@@ -58,10 +58,7 @@ def is_made(resource: Resource) -> bool:
 
 
 def baseline_of(
-    estate: Estate,
-    installed: Sequence[Resource],
-    rendered: Iterable[KnownViolation],
-    track: Track,
+    estate: Estate, installed: Sequence[Resource], rendered: Iterable[KnownViolation], track: Track
 ) -> tuple[str, list[Row]]:
     """Return the text of the baseline of an environment, empty without violations, with a row about
     it; installed: the policies, bindings and exceptions of its charts; rendered: the violations

@@ -36,8 +36,7 @@ def test_the_rule_that_differs_is_left_alone(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "options"),
-    [(_POLICY, {"split": False}), (_POLICY + _EXCEPTION, {})],
+    ("text", "options"), [(_POLICY, {"split": False}), (_POLICY + _EXCEPTION, {})]
 )
 def test_where_rules_stay_together_they_all_are_left(
     tmp_path: Path, text: str, options: dict[str, Any]

@@ -60,10 +60,7 @@ def _written(folder: Path, entry: str, base: str = _BASE) -> tuple[str, list[str
                         "op": "add",
                         "path": "/spec/matchConditions",
                         "value": [
-                            {
-                                "name": "exclude",
-                                "expression": "request.namespace != 'infra'",
-                            }
+                            {"name": "exclude", "expression": "request.namespace != 'infra'"}
                         ],
                     }
                 ]
@@ -118,10 +115,7 @@ def test_a_patch_follows(tmp_path: Path, entry: str, target: object, patches: li
     ("entry", "reason"),
     [
         ("patches: [{target: {kind: ClusterPolicy}, path: gone.yaml}]", "its file is not among"),
-        (
-            "patches: [{target: {labelSelector: a=b}, patch: '[]'}]",
-            "its target selects by labels",
-        ),
+        ("patches: [{target: {labelSelector: a=b}, patch: '[]'}]", "its target selects by labels"),
         (f"patches: [{{target: {{name: team}}, patch: '[{_ENFORCE}]'}}]", "it is for ConfigMap/te"),
         (
             f"bases: [../gone]\npatches: [{{target: {{kind: .*Policy}}, patch: '[{_ENFORCE}]'}}]",

@@ -86,11 +86,7 @@ def test_elements_are_removed_from_the_end() -> None:
 
 
 def test_a_loop_in_a_loop_knows_both_numbers() -> None:
-    text = looping(
-        _CONTAINERS,
-        op("remove", f"{_PORT}/hostPort"),
-        nested="element.ports[]",
-    )
+    text = looping(_CONTAINERS, op("remove", f"{_PORT}/hostPort"), nested="element.ports[]")
     assert expression(policy(text)) == (
         "object.spec.containers.transformList(index, container, container.?ports.orValue([])"
         ".transformList(portIndex, port, has(port.hostPort), JSONPatch{ op: 'remove', path: "
@@ -159,9 +155,7 @@ def test_a_loop_in_a_loop_knows_both_numbers() -> None:
         looping(
             "keys(request.object.metadata.labels || `{}`)",
             op("remove", "/metadata/labels/{{ replace_all(element, '/', '~1') }}"),
-            preconditions={
-                "all": [{"key": "{{element}}", "operator": "Equals", "value": "tmp*"}],
-            },
+            preconditions={"all": [{"key": "{{element}}", "operator": "Equals", "value": "tmp*"}]},
         ),
         looping(f"{_CONTAINERS}[?tty]", op("add", "/metadata/labels/tty", value="yes")),
         merging(_IN_BOTH, "request.object.spec.[initContainers, containers][]"),

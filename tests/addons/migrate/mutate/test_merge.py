@@ -166,8 +166,7 @@ def test_fields_of_what_is_replaced_as_a_whole_are_kept() -> None:
 
 
 @pytest.mark.parametrize(
-    "patch",
-    ["{spec: {o: [{name: n, $patch: delete}]}}", "{spec: {m: {$retainKeys: [x], x: '1'}}}"],
+    "patch", ["{spec: {o: [{name: n, $patch: delete}]}}", "{spec: {m: {$retainKeys: [x], x: '1'}}}"]
 )
 def test_lists_and_maps_within_others_are_json_patches(patch: str) -> None:
     legacy = policy(merging(patch), kind="Widget")

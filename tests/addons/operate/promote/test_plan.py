@@ -24,11 +24,7 @@ _DAY = 86_400
 def test_candidates_are_promoted_held_back_or_without_evidence(shop: Shop) -> None:
     code, body = shop.promote("--candidates", "--owner-label", "owner")
     assert code == 0
-    assert shop.verdicts(body) == {
-        "clean": "promote",
-        "dirty": "held back",
-        "unused": "held back",
-    }
+    assert shop.verdicts(body) == {"clean": "promote", "dirty": "held back", "unused": "held back"}
     dirty = next(each for each in body["policies"] if each["name"] == "dirty")
     assert dirty["reasons"] == ["2 objects in 2 namespaces would be refused"]
     assert [(each["name"], each["owner"]) for each in dirty["blocked"]] == [
@@ -262,8 +258,7 @@ def test_reports_of_objects_that_kyverno_is_never_sent_do_not_count(
     shop.write("chartkit.yaml", project)
     assert shop.run("render")[0] == 0
     server.add(
-        config_map("live", "shop", app="x"),
-        report("clean", "fail", "gone", 1_700_000_000, "blog"),
+        config_map("live", "shop", app="x"), report("clean", "fail", "gone", 1_700_000_000, "blog")
     )
     code, body = shop.promote("clean", "--cluster")
     [policy] = body["policies"]

@@ -31,11 +31,7 @@ FAILING = {
     "validate-policy.kyverno.svc": "Fail",
     "webhook.cert-manager.io": "Fail",
 }
-OPENED = {
-    **FAILING,
-    "validate.kyverno.svc-fail": "Ignore",
-    "mutate.kyverno.svc-fail": "Ignore",
-}
+OPENED = {**FAILING, "validate.kyverno.svc-fail": "Ignore", "mutate.kyverno.svc-fail": "Ignore"}
 
 
 @pytest.fixture

@@ -306,8 +306,7 @@ def test_expressions_see_what_is_deleted() -> None:
 
 
 @pytest.mark.parametrize(
-    ("old", "said"),
-    [(None, "true team true null"), ({"a": "old"}, "true team false old")],
+    ("old", "said"), [(None, "true team true null"), ({"a": "old"}, "true team false old")]
 )
 def test_a_namespace_is_in_itself_as_it_was(old: dict[str, str] | None, said: str) -> None:
     body: Body = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "team"}}

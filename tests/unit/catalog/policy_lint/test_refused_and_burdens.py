@@ -128,11 +128,7 @@ PROBLEMATIC = {
         about('§"*"', IGNORE, ", operations: [CREATE]", MUTATE),
         about('§"*"', CONDITIONS, body=MUTATE),
     ],
-    "CK743": [
-        about('§"*/*"', IGNORE),
-        about('§"*/status"', IGNORE),
-        in_cel('§"*/*"', spec=IGNORE),
-    ],
+    "CK743": [about('§"*/*"', IGNORE), about('§"*/status"', IGNORE), in_cel('§"*/*"', spec=IGNORE)],
     "CK744": [
         called("/api/v1/namespaces"),
         called("/apis/apps/v1/deployments", ", jmesPath: 'length(items)'"),

@@ -108,8 +108,7 @@ def test_autodetect_reads_the_image(image: str, version: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("action", "message"),
-    [("Force", "did you mean Enforce"), ("Block", "it is Audit or Enforce")],
+    ("action", "message"), [("Force", "did you mean Enforce"), ("Block", "it is Audit or Enforce")]
 )
 def test_actions_are_refused_without_the_schema_too(
     tmp_path: Path, action: str, message: str

@@ -160,12 +160,7 @@ CASES: list[tuple[Body, Check, Any, Any]] = [
     ),
     ({"failurePolicy": "Ignore"}, lambda r: r.spec()["failurePolicy"], "Fail", "Ignore"),
     ({"background": False}, lambda r: r.spec()["background"], True, False),
-    (
-        {"skipBackgroundRequests": False},
-        lambda r: r.rule()["skipBackgroundRequests"],
-        True,
-        False,
-    ),
+    ({"skipBackgroundRequests": False}, lambda r: r.rule()["skipBackgroundRequests"], True, False),
     (
         {"autogenControllers": "Deployment,StatefulSet"},
         lambda r: r.annotation(AUTOGEN),
@@ -213,12 +208,7 @@ CASES: list[tuple[Body, Check, Any, Any]] = [
         [None, None],
         [{"any": [{"subjects": [{"kind": "User", "name": "a"}]}]}, None],
     ),
-    (
-        {"podSecuritySeverity": "low"},
-        lambda r: r.annotation(SEVERITY),
-        "high",
-        "low",
-    ),
+    ({"podSecuritySeverity": "low"}, lambda r: r.annotation(SEVERITY), "high", "low"),
     (
         {"podSecuritySeverityByPolicy": {HOST_PATH: "critical", STRICT: ""}},
         lambda r: (r.annotation(SEVERITY), r.annotation(SEVERITY, STRICT)),

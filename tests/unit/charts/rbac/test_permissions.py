@@ -111,9 +111,7 @@ def test_calls_that_post_and_that_stand_deeper() -> None:
         "            urlPath: /apis/authorization.k8s.io/v1/selfsubjectaccessreviews\n"
     )
     found = needs([policy(rule, spec="  background: false\n")])
-    assert shown(found) == [
-        "admission authorization.k8s.io/selfsubjectaccessreviews create",
-    ]
+    assert shown(found) == ["admission authorization.k8s.io/selfsubjectaccessreviews create"]
 
 
 def test_payload_has_no_context_of_the_policys() -> None:
@@ -273,9 +271,7 @@ def test_generating_copies() -> None:
     variables = '  - {name: source, expression: \'resource.Get("v1", "secrets", "a", "b")\'}\n'
     rest = "  evaluation: {synchronize: {enabled: true}}\n  useServerSideApply: true\n"
     body = generating(variables, "generator.Apply('x', [variables.source])", rest)
-    assert shown(needs([body])) == [
-        "background /secrets create,delete,get,list,patch,update,watch",
-    ]
+    assert shown(needs([body])) == ["background /secrets create,delete,get,list,patch,update,watch"]
 
 
 def test_generating_from_a_template() -> None:

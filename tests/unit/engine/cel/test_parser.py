@@ -68,8 +68,7 @@ CHAINED = "ERROR: <input>:-1:0: max recursion depth exceeded"
 
 
 @pytest.mark.parametrize(
-    ("opening", "closing", "most"),
-    [("1+(", ")", 124), ("1==(", ")", 124), ("1==1+1*(", ")", 83)],
+    ("opening", "closing", "most"), [("1+(", ")", 124), ("1==(", ")", 124), ("1==1+1*(", ")", 83)]
 )
 def test_nesting_limit(opening: str, closing: str, most: int) -> None:
     assert parse(opening * most + "1" + closing * most, PLAIN)

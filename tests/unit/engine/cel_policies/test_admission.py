@@ -36,8 +36,7 @@ CONFIGS: list[Body] = [
     for name, wanted in (("a", "web"), ("b", "db"))
 ]
 WORLD = World(
-    UserApi(Cluster(CONFIGS)),
-    mocks=UserMocks(read_values(None, Location("v"), read_settings([]))),
+    UserApi(Cluster(CONFIGS)), mocks=UserMocks(read_values(None, Location("v"), read_settings([])))
 )
 PARAM_KIND = {"apiVersion": "v1", "kind": "ConfigMap"}
 

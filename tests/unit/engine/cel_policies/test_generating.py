@@ -68,10 +68,7 @@ def test_expressions_see_variables() -> None:
     ("found", "expected"),
     [
         (generating("false"), ("pass", DONE)),
-        (
-            generating("object.nope == 1"),
-            ("error", "failed to evaluate policy: no such key: nope"),
-        ),
+        (generating("object.nope == 1"), ("error", "failed to evaluate policy: no such key: nope")),
         (
             generating("true", matchConditions=conditions("object.nope == 1")),
             ("error", "failed to evaluate policy: no such key: nope"),

@@ -158,9 +158,7 @@ def test_an_exception_leaves_an_object_alone() -> None:
 
 def test_match_conditions_see_variables() -> None:
     found = mutating(
-        label("'y'"),
-        variables=variables(v="1"),
-        matchConditions=conditions("variables.v == 1"),
+        label("'y'"), variables=variables(v="1"), matchConditions=conditions("variables.v == 1")
     )
     assert labels(found) == {"x": "y"}
 

@@ -98,9 +98,7 @@ def test_cel_policy_reader_versions_that_are_not_served() -> None:
 def test_modes_of_another_program(mode: str, expression: str) -> None:
     """The mode is named, and no expression that only the other program understands."""
     found = policy(
-        "ValidatingPolicy",
-        evaluation={"mode": mode},
-        validations=[{"expression": expression}],
+        "ValidatingPolicy", evaluation={"mode": mode}, validations=[{"expression": expression}]
     )
     error = error_of(CompileError, read_cel_policy, found)
     (refused,) = error.diagnostics
@@ -164,10 +162,7 @@ def _mutation(resources: list[str], expression: str) -> list[str]:
     spec: Body = {
         "matchConstraints": {"resourceRules": [rule]},
         "mutations": [
-            {
-                "patchType": "ApplyConfiguration",
-                "applyConfiguration": {"expression": expression},
-            }
+            {"patchType": "ApplyConfiguration", "applyConfiguration": {"expression": expression}}
         ],
     }
     body: Body = api_object("policies.kyverno.io/v1", "MutatingPolicy", "p", spec=spec)
@@ -276,12 +271,7 @@ def test_checks_refused(spec: dict[str, Any], path: str, text: str) -> None:
 @pytest.mark.parametrize(
     "spec",
     [
-        {
-            "evaluation": {
-                "admission": {"enabled": False},
-                "mutateExisting": {"enabled": True},
-            }
-        },
+        {"evaluation": {"admission": {"enabled": False}, "mutateExisting": {"enabled": True}}},
         {"variables": variables(a="1"), "matchConditions": conditions("variables.a == 1")},
     ],
 )

@@ -338,9 +338,7 @@ def test_match_conditions_of_an_api_server_see_no_namespace_whoever_asked_before
     text = "namespaceObject == null"
     common: Body = {"variables": variables(bare=text)}
     asked = policy(
-        "ValidatingAdmissionPolicy",
-        **common,
-        validations=[{"expression": "!variables.bare"}],
+        "ValidatingAdmissionPolicy", **common, validations=[{"expression": "!variables.bare"}]
     )
     matching = policy(
         "ValidatingAdmissionPolicy",

@@ -40,9 +40,7 @@ def test_at_the_next_run() -> None:
 def test_conditions_see_the_time_of_the_run() -> None:
     # Four minutes old now, seven when the policy runs.
     age = "{{ time_since('', '{{ target.metadata.creationTimestamp }}', '') }}"
-    policy = _policy(
-        conditions={"all": [{"key": age, "operator": "GreaterThan", "value": "6m"}]},
-    )
+    policy = _policy(conditions={"all": [{"key": age, "operator": "GreaterThan", "value": "6m"}]})
     old = _pod("old", creationTimestamp="2030-01-01T09:58:00Z")
     young = _pod("young", creationTimestamp="2030-01-01T10:01:00Z")
     assert [row[0] for row in _plan([policy], old, young)] == ["old"]

@@ -59,9 +59,7 @@ def test_never_where_the_rule_has_preconditions() -> None:
 
 def test_expressions_see_the_old_object() -> None:
     deny = {
-        "any": [
-            {"key": "{{ request.object.metadata.name }}", "operator": "Equals", "value": "bad"},
-        ]
+        "any": [{"key": "{{ request.object.metadata.name }}", "operator": "Equals", "value": "bad"}]
     }
     validate = {"pattern": None, "deny": {"conditions": deny}}
     assert _update(BAD, BAD, validate=validate) == [ALLOWED]

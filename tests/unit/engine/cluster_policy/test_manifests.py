@@ -112,8 +112,7 @@ def test_manifests_nothing_is_said_of_a_deletion() -> None:
 
 
 @pytest.mark.parametrize(
-    "attestor",
-    [{"key": "x"}, {"keys": {"secret": {"name": "a"}}}, {"annotations": {"a": 1}}],
+    "attestor", [{"key": "x"}, {"keys": {"secret": {"name": "a"}}}, {"annotations": {"a": 1}}]
 )
 def test_the_schema_of_attestors(attestor: Body) -> None:
     parts: Body = {"manifests": {"attestors": [attestors(attestor)]}}

@@ -37,8 +37,7 @@ def test_selectors_that_no_labels_fit(selector: Body, said: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("resources", "said"),
-    _TABLES["test_namespaces_that_no_object_is_in-cases"],
+    ("resources", "said"), _TABLES["test_namespaces_that_no_object_is_in-cases"]
 )
 @pytest.mark.parametrize("block", ["match", "exclude"])
 def test_namespaces_that_no_object_is_in(resources: Body, said: str, block: str) -> None:

@@ -72,9 +72,7 @@ def test_runs_are_as_many_as_next_finds(text: str, first: date) -> None:
 
 
 @given(
-    st.integers(0, 59),
-    st.integers(0, 23),
-    st.datetimes(datetime(2000, 1, 1), datetime(2100, 1, 1)),
+    st.integers(0, 59), st.integers(0, 23), st.datetimes(datetime(2000, 1, 1), datetime(2100, 1, 1))
 )
 def test_a_daily_schedule_runs_within_a_day(minute: int, hour: int, after: datetime) -> None:
     moment = after.replace(tzinfo=UTC)

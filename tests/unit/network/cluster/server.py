@@ -107,7 +107,5 @@ def labelled(name: str = "labelled", *kinds: str) -> Body:
     """A policy that wants a label `team`."""
     pattern = {"metadata": {"labels": {"team": "?*"}}}
     return policy(
-        name,
-        kinds or ("Pod",),
-        {"validate": {"message": "a team is missing", "pattern": pattern}},
+        name, kinds or ("Pod",), {"validate": {"message": "a team is missing", "pattern": pattern}}
     )

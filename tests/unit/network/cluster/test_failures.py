@@ -365,7 +365,4 @@ def test_cluster_failures_no_kubeconfig(
     monkeypatch.delenv("KUBECONFIG")
     monkeypatch.setenv("HOME", str(tmp_path / "nobody"))
     code, _, err = world.scan("--cluster", *world.policies(labelled()))
-    assert (code, err) == (
-        2,
-        "there is no kubeconfig (set KUBECONFIG, or write ~/.kube/config)\n",
-    )
+    assert (code, err) == (2, "there is no kubeconfig (set KUBECONFIG, or write ~/.kube/config)\n")

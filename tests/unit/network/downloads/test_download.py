@@ -110,10 +110,7 @@ def test_a_server_that_fails_again_and_again(answer: Answer, message: str) -> No
         (body(b"", "403 Forbidden"), "the server answers 403"),
         (body(b"x", length=300_000), "is larger than 200,000 bytes"),
         (flood, "is larger than 200,000 bytes"),
-        (
-            redirect("file:///etc/passwd"),
-            "redirects from http to file",
-        ),
+        (redirect("file:///etc/passwd"), "redirects from http to file"),
         (redirect("ftp://example.test/x"), "redirects from http to ftp"),
     ],
     ids=["404", "403", "announced", "flood", "file", "ftp"],

@@ -304,10 +304,7 @@ def test_a_name_without_a_password_is_nobody(registry: Registry, docker_config: 
     assert set(registry.sent) == {""}
 
 
-@pytest.mark.parametrize(
-    "auth",
-    [_who(), _who().rstrip("="), f"{_who()[:8]}\n{_who()[8:]}\n"],
-)
+@pytest.mark.parametrize("auth", [_who(), _who().rstrip("="), f"{_who()[:8]}\n{_who()[8:]}\n"])
 def test_base64_as_people_write_it(docker_config: Path, auth: str) -> None:
     assert _who().endswith("=")
     _write(docker_config, auths={"ghcr.io": {"auth": auth}})
@@ -315,8 +312,7 @@ def test_base64_as_people_write_it(docker_config: Path, auth: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("auth", "said"),
-    [(_who("secret"), "is not a name and password"), ("secret!", "is not base64")],
+    ("auth", "said"), [(_who("secret"), "is not a name and password"), ("secret!", "is not base64")]
 )
 def test_auths_that_are_wrong(docker_config: Path, auth: str, said: str) -> None:
     _write(docker_config, auths={"ghcr.io": {"auth": auth}})

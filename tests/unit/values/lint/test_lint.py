@@ -87,10 +87,7 @@ def test_ck002_null_deletes_a_default() -> None:
 
 
 def test_ck001_what_fits_alone_and_not_with_the_defaults() -> None:
-    rule_out = {
-        "if": {"required": ["most"]},
-        "then": {"properties": {"least": {"type": "null"}}},
-    }
+    rule_out = {"if": {"required": ["most"]}, "then": {"properties": {"least": {"type": "null"}}}}
     schema: Body = {"type": "object", "properties": {"budget": rule_out}}
     defaults = document("budget:\n  least: 1\n", "values.yaml")
     overlay = document("other: 1\nbudget:\n  most: 0\n", "values_dev.yaml")

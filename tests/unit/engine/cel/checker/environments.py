@@ -51,12 +51,7 @@ LIBRARY = Library(
             returns=types.STRING,
             member=True,
         ),
-        declared(
-            "cel.@mapInsert",
-            "map_insert",
-            *(_MAP_K_V, types.K, types.V),
-            returns=_MAP_K_V,
-        ),
+        declared("cel.@mapInsert", "map_insert", *(_MAP_K_V, types.K, types.V), returns=_MAP_K_V),
         declared("flatten", "flatten", types.list_of(types.T), returns=types.T, member=True),
     ),
     macros=(*MACROS, *TWO_VARIABLE),

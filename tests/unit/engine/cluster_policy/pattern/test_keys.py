@@ -88,8 +88,7 @@ def test_keys_texts(pattern: Body, value: Body, path: str, message: str) -> None
 
 
 @pytest.mark.parametrize(
-    ("value", "held"),
-    [("", True), (0, True), ({}, True), ([], True), (False, True), (None, False)],
+    ("value", "held"), [("", True), (0, True), ({}, True), ([], True), (False, True), (None, False)]
 )
 def test_a_star_asks_for_any_value(value: Json, held: bool) -> None:
     assert (compile_pattern({"a": "*"}).check({"a": value}) is None) is held

@@ -163,8 +163,7 @@ def test_rules_are_shown_with_the_defaults_of_their_definition(parts: Body, show
 def test_v2beta1_knows_no_existing_violations() -> None:
     resource = policy(_rule(exclude={"any": [{"resources": {"kinds": ["Pod"]}}]}))
     old = replace(
-        resource,
-        resource=Resource({**resource.resource.body, "apiVersion": "kyverno.io/v2beta1"}),
+        resource, resource=Resource({**resource.resource.body, "apiVersion": "kyverno.io/v2beta1"})
     )
     for one, there in ((resource, True), (old, False)):
         assert ("allowExistingViolations" in (policy_fault(one) or "")) is there

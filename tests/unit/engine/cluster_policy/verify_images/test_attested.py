@@ -76,10 +76,7 @@ def _unmet(message: str) -> tuple[str, str]:
             _unmet("no"),
         ),
         ({"type": "", "predicateType": TYPE}, PASSED),
-        (
-            {"type": "other"},
-            _too_few(f"{PLACE}attestions not found for predicate type other"),
-        ),
+        ({"type": "other"}, _too_few(f"{PLACE}attestions not found for predicate type other")),
         ({"type": ""}, ("fail", ".attestations[0]: missing type")),
     ],
 )

@@ -78,8 +78,7 @@ def test_template_errors(value: Json, message: str) -> None:
 def test_syntax_errors_are_raised_when_resolved() -> None:
     template = compile_template("{{ a b }}")
     with pytest.raises(
-        SubstitutionError,
-        match=r"^failed to resolve a b at path : incorrect query a b: Syntax",
+        SubstitutionError, match=r"^failed to resolve a b at path : incorrect query a b: Syntax"
     ):
         template.resolve(Context({}))
 

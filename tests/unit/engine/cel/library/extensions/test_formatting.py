@@ -28,11 +28,7 @@ from tests.errors import error_of
         ("%s", [1, "a", [None]], '[1, "a", [null]]'),
         ("%s", [1500.5, -0.0, math.nan, -math.inf], '[1500.500000, -0.000000, "NaN", "-Inf"]'),
         ("%s", [b"a\n", duration_of_text("1s")], '[b"a\\n", duration("1s")]'),
-        (
-            "%s",
-            [timestamp_of_text("2024-01-01T00:00:00Z")],
-            '[timestamp("2024-01-01T00:00:00Z")]',
-        ),
+        ("%s", [timestamp_of_text("2024-01-01T00:00:00Z")], '[timestamp("2024-01-01T00:00:00Z")]'),
         ("%s", {"b": 1, "a": {True: Uint(2)}}, '{"a":{true:2}, "b":1}'),
         ("%s", {10: 1, 9: 2}, "{10:1, 9:2}"),
         ("%d", -5, "-5"),

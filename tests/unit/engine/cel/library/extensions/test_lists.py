@@ -29,10 +29,7 @@ _BIG = 2**53
         (
             "list_slice",
             ([1], 1, 0),
-            (
-                "error",
-                "cannot slice(1, 0), start index must be less than or equal to end index",
-            ),
+            ("error", "cannot slice(1, 0), start index must be less than or equal to end index"),
         ),
         ("list_slice", ([1], 0, 2), ("error", "cannot slice(0, 2), list is length 1")),
         ("list_flatten", ([[1], [[2]], 3],), ("list", [1, [2], 3])),
@@ -149,12 +146,7 @@ _NONE = ("OptionalValue", NONE)
         (optionals.LIBRARY, "optional_map_index_value", (NONE, "a"), _NONE),
         (optionals.LIBRARY, "list_first", ([],), _NONE),
         (optionals.LIBRARY, "list_last", ([1, 2],), _of(2)),
-        (
-            optionals.LIBRARY,
-            "optional_unwrap",
-            ([OptionalValue(True, 1), NONE],),
-            ("list", [1]),
-        ),
+        (optionals.LIBRARY, "optional_unwrap", ([OptionalValue(True, 1), NONE],), ("list", [1])),
         (
             optionals.LIBRARY,
             "optional_unwrap",

@@ -13,8 +13,7 @@ def test_admission_fields(expression: str, output: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("expression", "field"),
-    [("request.object", "object"), ("namespaceObject.metadata.uid", "uid")],
+    ("expression", "field"), [("request.object", "object"), ("namespaceObject.metadata.uid", "uid")]
 )
 def test_undefined_fields(expression: str, field: str) -> None:
     with pytest.raises(CelCompileError, match=f"undefined field '{field}'"):

@@ -62,11 +62,7 @@ def _refused(wanted: str) -> tuple[str, str]:
         ("string_to_bool", "FALSE", ("bool", False)),
         ("string_to_bool", "tRue", _refused("bool")),
         ("string_to_bytes", "é", ("bytes", b"\xc3\xa9")),
-        (
-            "bytes_to_string",
-            b"\xff",
-            ("error", "invalid UTF-8 in bytes, cannot convert to string"),
-        ),
+        ("bytes_to_string", b"\xff", ("error", "invalid UTF-8 in bytes, cannot convert to string")),
         ("bytes_to_string", b"\xc3\xa9", ("str", "é")),
         ("double_to_string", 1.0, ("str", "1")),
         ("double_to_string", 1e6, ("str", "1e+06")),

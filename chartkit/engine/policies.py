@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     from chartkit.engine.cleanup import Cleaner
     from chartkit.engine.cluster_policy.exceptions import PolicyException
     from chartkit.engine.cluster_policy.policy import Policy
-    from chartkit.engine.request import Phase, Request, Run
     from chartkit.engine.why import RuleDecision
 
 

@@ -21,11 +21,13 @@ from typing import Final, NamedTuple
 
 from chartkit.go.duration import parse_duration
 
-_MONTHS: Final = (
-    *("jan", "feb", "mar", "apr", "may", "jun"),
-    *("jul", "aug", "sep", "oct", "nov", "dec"),
+_MONTH_NAMES: Final = (
+    *("january", "february", "march", "april", "may", "june"),
+    *("july", "august", "september", "october", "november", "december"),
 )
-_DAYS: Final = ("sun", "mon", "tue", "wed", "thu", "fri", "sat")
+_MONTHS: Final = tuple(name[:3] for name in _MONTH_NAMES)
+_DAY_NAMES: Final = ("sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday")
+_DAYS: Final = tuple(name[:3] for name in _DAY_NAMES)
 
 
 class _Field(NamedTuple):
@@ -53,8 +55,6 @@ _NAMED: Final = {
 }
 _DIGITS: Final = 18
 """The digits of the largest number that is read."""
-_LONGEST: Final = timedelta(days=366 * 9)
-"""The 29th of February may be eight years away, across a century's end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,21 +87,6 @@ class Schedule:
             _is_free(parts[2]),
             _is_free(parts[4]),
         )
-
-    def next(self, after: datetime) -> datetime | None:
-        """The first time later than another; None where no day ever fits."""
-        moment = after.astimezone(UTC).replace(second=0, microsecond=0) + timedelta(minutes=1)
-        day = moment.replace(hour=0, minute=0)
-        last = day + _LONGEST
-        while day <= last:
-            if self._runs_on(day):
-                for hour in self.hours:
-                    for minute in self.minutes:
-                        time = day.replace(hour=hour, minute=minute)
-                        if time >= moment:
-                            return time
-            day += timedelta(days=1)
-        return None
 
     def runs(self, first: date, days: int) -> int:
         """Return how often it runs on a number of days."""
@@ -167,11 +152,6 @@ def is_standard(text: str) -> bool:
     return True
 
 
-_MONTH_NAMES: Final = (
-    *("january", "february", "march", "april", "may", "june"),
-    *("july", "august", "september", "october", "november", "december"),
-)
-_DAY_NAMES: Final = ("sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday")
 _SIXTY: Final = "0?[0-9]|[1-5][0-9]"
 
 
@@ -206,13 +186,13 @@ _DAY: Final = _Part("day-of-month", 1, 31, "0?[1-9]|[12][0-9]|3[01]")
 _MONTH: Final = _Part(
     "month",
     *(1, 12),
-    "|".join(("0?[1-9]|1[012]", *_MONTH_NAMES, *(name[:3] for name in _MONTH_NAMES))),
+    "|".join(("0?[1-9]|1[012]", *_MONTH_NAMES, *_MONTHS)),
     _tokens(_MONTH_NAMES, 1),
 )
 _WEEKDAY: Final = _Part(
     "day-of-week",
     *(0, 6),
-    "|".join(("0?[0-7]", *_DAY_NAMES, *(name[:3] for name in _DAY_NAMES))),
+    "|".join(("0?[0-7]", *_DAY_NAMES, *_DAYS)),
     _tokens(_DAY_NAMES, 0),
 )
 _YEAR: Final = _Part("year", 1970, 2099, "19[789][0-9]|20[0-9]{2}")

@@ -11,6 +11,7 @@ from chartkit.engine.cel.declarations import Environment, Function, Overload
 from chartkit.engine.cel.types import DYN, ERROR, Type, TypeKind, parameter, struct, type_of_type
 
 _REMEMBERED_CALLS = 512
+"""The most resolutions of a function that are kept: types can be made up without end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,12 +44,6 @@ class Signatures:
     members: tuple[Candidate, ...]
     globals: tuple[Candidate, ...]
     known: dict[tuple[bool, tuple[Type, ...]], Resolution] = field(default_factory=dict)
-
-    def remember(self, member: bool, arguments: tuple[Type, ...], resolution: Resolution) -> None:
-        """Keeps a resolution; a bounded number, because types can be made up without end."""
-        if len(self.known) >= _REMEMBERED_CALLS:
-            self.known.clear()
-        self.known[member, arguments] = resolution
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,7 +175,9 @@ def resolve_overloads(
     if not is_closed(returns):
         variables.open = True
     elif closed:
-        signatures.remember(member, arguments, resolution)
+        if len(signatures.known) >= _REMEMBERED_CALLS:
+            signatures.known.clear()
+        signatures.known[member, arguments] = resolution
     return resolution
 
 

@@ -20,7 +20,7 @@ from chartkit.engine.cel_policies.scope import Attributes, PolicyScope, Variable
 from chartkit.engine.why import Decision
 from chartkit.errors import ChartkitError, Reraise
 from chartkit.go.strconv import quote
-from chartkit.model import Body, RuleResult, RuleType, Status, text_of
+from chartkit.model import Body, RuleResult, RuleType, Status, text_of, value_at
 
 DONE = "policy evaluated successfully"
 
@@ -119,9 +119,7 @@ def _apply(
         made = template.render(scope, host)
     by_namespace: dict[str, list[Body]] = {}
     for body in made:
-        metadata = body.get("metadata")
-        own = metadata.get("namespace") if isinstance(metadata, dict) else None
-        wanted = text_of(own)
+        wanted = text_of(value_at(body, ("metadata", "namespace")))
         if namespace and wanted not in ("", namespace):
             raise CelError(
                 f"cross-namespace generation denied: a policy in namespace {quote(namespace)} "

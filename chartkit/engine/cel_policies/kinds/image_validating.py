@@ -35,7 +35,7 @@ from chartkit.engine.cel_policies.evaluator import (
 )
 from chartkit.engine.cel_policies.exceptions import RULE, CelException, Exceptions
 from chartkit.engine.cel_policies.expressions import ExpressionCompiler, holds
-from chartkit.engine.cel_policies.fields import Roots
+from chartkit.engine.cel_policies.fields import Matching, Roots, fields_of
 from chartkit.engine.cel_policies.image_host import Fits, ImageHost, compile_references
 from chartkit.engine.cel_policies.kinds.validating import failure_message
 from chartkit.engine.cel_policies.policy import CelPolicy
@@ -256,8 +256,6 @@ class ImageValidatingEvaluator(Evaluator):
         self, program: Program, admission: Admission, scope: PolicyScope, host: ImageHost
     ) -> tuple[str, ...]:
         """Return the JSON pointers of the fields over which a validation failed."""
-        from chartkit.engine.cel_policies.fields import Matching, fields_of
-
         matching = Matching(self._conditions, self.policy.constraints)
         images = self._traced_images(admission, scope, host).variable(scope["images"])
         again = RepeatImageHost(host)
@@ -266,7 +264,6 @@ class ImageValidatingEvaluator(Evaluator):
     def _traced_images(
         self, admission: Admission, scope: PolicyScope, host: ImageHost
     ) -> ImageFields:
-
         extractors = self._extractors_for(admission)
         return ImageFields(extractors, self._fits, scope, self._variables, host)
 

@@ -6,7 +6,7 @@ nothing on the way to a path, and takes a missing key for null wherever it reads
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
 from chartkit.engine.cel.errors import CelError
@@ -65,23 +65,16 @@ def apply_json_patch(patches: Iterable[Value], resource: Body) -> Body:
     return patched
 
 
-def _holds_operation(value: Value) -> bool:
-    """Report whether the value of an operation contains another operation."""
+def _structs(value: Value) -> Iterator[Struct]:
+    """Yield the value if it is an `Object…{…}` or an operation, and all those inside of it."""
+    members: Iterable[Value] = value if isinstance(value, list) else ()
     if isinstance(value, Struct):
-        inside = value.type.name == _OPERATION_TYPE
-        return inside or any(map(_holds_operation, value.fields.values()))
-    if isinstance(value, dict):
-        return any(map(_holds_operation, value.values()))
-    return isinstance(value, list) and any(map(_holds_operation, value))
-
-
-def _holds_object(value: Value) -> bool:
-    """Report whether a list or a map contains an `Object…{…}`."""
-    if isinstance(value, Struct):
-        return True
-    if isinstance(value, dict):
-        return any(map(_holds_object, value.values()))
-    return isinstance(value, list) and any(map(_holds_object, value))
+        yield value
+        members = value.fields.values()
+    elif isinstance(value, dict):
+        members = value.values()
+    for member in members:
+        yield from _structs(member)
 
 
 _OPERATION_TYPE: Final = "JSONPatch"
@@ -103,9 +96,10 @@ def _operation(patch: Struct) -> Body:
         if problems:
             raise ApplyError("type mismatch: " + "\n".join(problems))
     problem = "JSONPath valueExpression evaluated to a type that could not marshal to JSON"
-    if _holds_operation(value):
+    structs = list(_structs(value))
+    if any(struct.type.name == _OPERATION_TYPE for struct in structs):
         raise ApplyError(f"{problem}: cannot convert to native type: *structpb.Value")
-    if not isinstance(value, Struct) and _holds_object(value):
+    if structs and not isinstance(value, Struct):
         raise ApplyError(f"{problem}: {_BREAKS}")
     with Reraise(f"{problem}: ", CelError, ApplyError):
         operation["value"] = as_written(json_of(value))

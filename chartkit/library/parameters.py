@@ -49,6 +49,9 @@ from textwrap import wrap
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
+from jinja2 import pass_context
+from jinja2.runtime import Context
+
 from chartkit.documents.reader import Document, Source, read_text
 from chartkit.errors import InputError
 from chartkit.go.fmt import go_json
@@ -93,7 +96,8 @@ def helm_cel(policy: FolderPolicy) -> str | None:
 def _body(policy: FolderPolicy, source: Source) -> str:
     from chartkit.helm.syntax import escape
 
-    return render_text(escape(source.text), vocabulary(policy, source.file), source.file)
+    functions = vocabulary(policy, source.file)
+    return render_text(escape(source.text), functions, source.file, printed=_printed)
 
 
 def filled(policy: FolderPolicy, source: Source, parameters: Mapping[str, Json]) -> str:
@@ -125,8 +129,12 @@ def _filled_when(condition: Expression, caller: Callable[[], str]) -> str:
     return caller() if condition.value() else ""
 
 
-def _printed(value: Any) -> Any:
-    return _literal(value.value()) if isinstance(value, Expression) else value
+@pass_context
+def _printed(context: Context, value: Any) -> Any:
+    """Return what is printed in place of a value: both texts of a form are of one compiled
+    template, and the functions of that which is filled in say so."""
+    is_filled = context.get("when") is _filled_when
+    return _literal(value.value()) if is_filled and isinstance(value, Expression) else value
 
 
 def vocabulary(

@@ -58,7 +58,7 @@ _PARAMETER: Final = re.compile("x+")
 
 @cache
 def environment(
-    root: Path | None = None, printed: Callable[[Any], Any] | None = None
+    root: Path | None = None, printed: Callable[..., Any] | None = None
 ) -> ImmutableSandboxedEnvironment:
     """The jinja2 environment; root is where `include` and `import` look; printed: what is printed
     in place of a value."""
@@ -93,7 +93,7 @@ def _filled(tag: re.Match[str]) -> str:
 
 
 @lru_cache(maxsize=1024)
-def _compiled(text: str, root: Path | None, printed: Callable[[Any], Any] | None) -> Template:
+def _compiled(text: str, root: Path | None, printed: Callable[..., Any] | None) -> Template:
     """Return a template, compiled once: the environments of a project render the same texts."""
     return environment(root, printed).from_string(text)
 
@@ -103,7 +103,7 @@ def render_text(
     context: Mapping[str, Any],
     file: str = "<text>",
     root: Path | None = None,
-    printed: Callable[[Any], Any] | None = None,
+    printed: Callable[..., Any] | None = None,
 ) -> str:
     """Render one template, whose values `printed` turns into what is printed; raises RenderError
     with the template's own line."""

@@ -89,6 +89,10 @@ def _simplified(expr: Expr) -> Expr:
             return _among(left, elements)
         case cel.Index(operand, cel.Literal(str() as name), optional) if _NAME.fullmatch(name):
             return cel.Select(operand, name, optional)
+        case cel.Binary("==", left, cel.Literal() as right):
+            return _among(left, [right])
+        case cel.Binary("!=", left, cel.Literal() as right):
+            return _opposite(_among(left, [right]))
         case cel.Unary("!", operand):
             return _opposite(operand)
         case cel.Chain(operator, terms):
@@ -98,10 +102,35 @@ def _simplified(expr: Expr) -> Expr:
     return made
 
 
+def _absent_or(field: Expr, value: Expr) -> Expr:
+    """Report whether a field is absent or a value."""
+    named = _named(field)
+    present: Expr = cel.Call("hasValue", field, ())
+    if isinstance(field, cel.Select) and field.operand == _named(field.operand):
+        present = cel.Call("has", None, (named,))
+    return _chained("||", [_opposite(present), cel.Binary("==", named, value)])
+
+
+def _named(field: Expr) -> Expr:
+    """Return a field that is taken to be there."""
+    match field:
+        case cel.Select(operand, name, _):
+            return cel.Select(_named(operand), name)
+        case cel.Index(operand, key, _):
+            return cel.Index(_named(operand), key)
+    return field
+
+
 def _among(left: Expr, elements: Sequence[Expr]) -> Expr:
     """Report whether a value is one of some."""
     if all(isinstance(element, cel.Literal) for element in elements):
         elements = sorted(set(elements), key=repr)
+    match left:
+        case cel.Call("orValue", (cel.Select() | cel.Index()) as field, (usual,)) if (
+            usual in elements
+        ):
+            others = [element for element in elements if element != usual]
+            return _chained("||", [_absent_or(field, usual), _among(left, others)])
     if not elements:
         return _FALSE
     if len(elements) == 1:

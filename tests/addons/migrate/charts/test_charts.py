@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from chartkit.addons.migrate.charts.lines import merged
+from chartkit.addons.migrate.charts.normal import normal
 from chartkit.addons.migrate.charts.proof import render
 from chartkit.errors import RenderError
 from chartkit.model import Body, Location
@@ -822,3 +823,8 @@ def test_a_named_template_may_print_the_whole_policy(tmp_path: Path) -> None:
     assert new["metadata"] == {"name": "a", "labels": {"set": "b"}}
     assert new["spec"]["validationActions"] == ["Deny"]
     assert migrated(chart, write=False).has(Location(str(chart / "templates/p.yaml")))
+
+
+@from_table("one", "other")
+def test_expressions_that_say_the_same_have_one_normal_form(one: str, other: str) -> None:
+    assert normal(one) == normal(other)

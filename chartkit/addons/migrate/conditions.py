@@ -31,7 +31,7 @@ from chartkit.addons.migrate.jmespath.terms import (
 from chartkit.addons.migrate.matching.facts import blocks_of
 from chartkit.addons.migrate.membership import among_values, listed
 from chartkit.addons.migrate.operators import Test, durations, equals, ordered
-from chartkit.addons.migrate.texts import term_of
+from chartkit.addons.migrate.texts import query_term, term_of
 from chartkit.engine.cel.syntax import Expr
 from chartkit.engine.cel.syntax.tree import Ident, count, functions
 from chartkit.engine.cluster_policy.conditions.parse import (
@@ -77,8 +77,11 @@ def _evaluable(condition: Condition, names: Names) -> Expr:
     """Report whether the fields and variables that a condition names are there."""
     terms = (term_of(side, names) for side in (condition.key, condition.value))
     needed: list[Term] = [term for term in terms if isinstance(term, Value) and term.strict]
-    queries = " ".join(one.query for one in find_variables(f"{condition.key} {condition.value}"))
-    asked = frozenset(_ROOT.findall(queries))
+    queries = [one.query for one in find_variables(f"{condition.key} {condition.value}")]
+    if _may_fail(condition, names):
+        # A function of what is not there has no result.
+        needed += [query_term(query, names, strict=False) for query in queries if "(" in query]
+    asked = frozenset(_ROOT.findall(" ".join(queries)))
     needed += [term for name, term in names.loose.items() if name in asked]
     present = (
         term.presence if isinstance(term, Stream) else term.place.is_present()

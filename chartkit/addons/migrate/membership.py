@@ -196,8 +196,7 @@ def among_values(*, every: bool, negated: bool) -> Test:
                 is_in = _constant_in(value)(scalar)
                 return cel.negate(is_in) if negated else is_in
             case Value(place) if place.is_list:
-                type_, path = place.type.removeprefix("[]"), f"{place.path}[]"
-                inner = _member(value)(Place(cel.ident("item"), (), type_, path))
+                inner = _member(value)(place.element("item"))
                 body = cel.negate(inner) if negated else inner
                 if body == cel.TRUE and not every:
                     return cel.compare(">", cel.method(place.value, "size"), 0)
@@ -224,6 +223,10 @@ def listed(test: Test, *, negated: bool = False) -> Test:
     """Return the test of an old operator, which takes a list of values or a text for one."""
 
     def checked(key: Term, value: Term) -> Expr:
+        if isinstance(value, Constant) and isinstance(value.value, str):
+            text = value.value
+            if not text.lstrip().startswith("[") and text != "null":
+                return _in_written_text(key, text, negated=negated)
         if type_of(value) == TEXT and type_of(key) == TEXT:
             return _in_text_alone(test, key, value, negated=negated)
         if isinstance(value, Value):
@@ -232,8 +235,7 @@ def listed(test: Test, *, negated: bool = False) -> Test:
         if is_text or (isinstance(value, Constant) and not isinstance(value.value, list)):
             raise NotConvertible("In and NotIn with a value that is not a list")
         if is_list(key) and isinstance(value, Constant):
-            if type_of(key) != f"[]{TEXT}":
-                raise NotConvertible("In and NotIn of a list of values that might not be strings")
+            _require_texts(key)
             if not all(isinstance(item, str) for item in value.value):
                 return cel.FALSE
             if any(map(has_wildcard, value.value)):
@@ -243,12 +245,28 @@ def listed(test: Test, *, negated: bool = False) -> Test:
     return checked
 
 
+def _require_texts(keys: Term) -> None:
+    if type_of(keys) != f"[]{TEXT}":
+        raise NotConvertible("In and NotIn of a list of values that might not be strings")
+
+
+def _in_written_text(key: Term, text: str, *, negated: bool) -> Expr:
+    """Report whether a key is a text, which is no list in JSON: NotIn holds of no single key, and
+    of a list as In does, if the text is all that it has."""
+    if is_list(key):
+        _require_texts(key)
+        return cel.equal(expression_of(key), cel.list_of([text]))
+    if negated or not isinstance(key, Value):
+        return cel.FALSE
+    # The wildcards that count are those of the text.
+    place = replace(key.place, path="") if takes_everything(key.place.path) else key.place
+    return _among([text])(place)
+
+
 def _in_text_alone(test: Test, key: Term, value: Term, *, negated: bool) -> Expr:
     """Report whether a text is in another, which may be a list in JSON: NotIn holds of no other."""
-    if not negated:
+    if not negated or isinstance(value, Constant):
         return test(key, value)
-    if isinstance(value, Constant):
-        return test(key, value) if str(value.value).startswith("[") else cel.FALSE
     if not isinstance(value, Value):
         raise NotConvertible("In and NotIn with a value that is not a list")
     is_list = cel.method(value.place.value, "startsWith", "[")

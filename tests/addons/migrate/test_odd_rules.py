@@ -9,7 +9,8 @@ import pytest
 from chartkit.addons.migrate.convert import convert
 from chartkit.errors import ChartkitError
 from chartkit.model import Body, Json, Resource
-from tests.addons.migrate.conversions import same_result
+from tests.addons.migrate.conversions import proved, same_result
+from tests.data import from_table
 from tests.objects import api_object
 
 _IMMUTABLE = "{{ request.object.immutable || `false` }}"
@@ -124,3 +125,8 @@ def test_objects_and_lists_among_the_values_of_a_boolean(operator: str, value: J
     config = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}}
     results = [same_result(rule, {**config, "immutable": each}) for each in (True, False)]
     assert sorted(results) == ["allowed", "refused"]
+
+
+@from_table("kind", "rule")
+def test_odd_rules_are_proved(kind: str, rule: str) -> None:
+    proved(rule, kind)

@@ -52,7 +52,9 @@ CONFIG_MAP: Final = "read ConfigMap"
 """The type of a ConfigMap that an expression reads: where it or its data is missing, it fails."""
 IMAGE_REFERENCE: Final = "image reference"
 """The type of a text that names an image, of whose parts expressions speak."""
-_IMAGES: Final = {
+CERTIFICATE: Final = "certificate"
+"""The type of a decoded certificate, with the fields that both languages give."""
+_ANSWERS: Final = {
     type_name: read_fields(entry)
     for type_name, entry in {
         IMAGE: {
@@ -63,6 +65,15 @@ _IMAGES: Final = {
         "image.manifest": {"[]image.layer": "layers!", "{}string": "annotations"},
         "image.layer": {"double": "size!", TEXT: "digest!"},
         "image.config": {"image.settings": "config!", TEXT: "architecture! os! created!"},
+        CERTIFICATE: {
+            TEXT: "NotBefore! NotAfter! Raw! Signature!",
+            "bool": "IsCA! BasicConstraintsValid!",
+            "double": "KeyUsage! PublicKeyAlgorithm!",
+            "certificate.key": "PublicKey!",
+            "certificate.name": "Issuer!",
+        },
+        "certificate.key": {TEXT: "N!", "double": "E!"},
+        "certificate.name": {TEXT: "CommonName! SerialNumber!"},
         "image.settings": {
             TEXT: "User WorkingDir",
             "[]string": "Env Cmd Entrypoint",
@@ -71,7 +82,7 @@ _IMAGES: Final = {
         },
     }.items()
 }
-"""The types of what a registry knows of an image; numbers are doubles."""
+"""The types of what a registry knows of an image, and of a certificate; numbers are doubles."""
 _OTHER_NAMES: Final = {(IMAGE, "configData"): "config"}
 """By type and key: the name of a field in CEL where it differs."""
 _LIST_OF: Final = "list:"
@@ -206,7 +217,9 @@ class Place:
             return self.value
         if self.may_be_null:
             absent = cel.equal(cel.or_value(self.as_optional, cel.NULL), cel.NULL)
-            return cel.conditional(absent, default, self.value)
+            # Of the answer of an API, the checker knows no type that a loop takes.
+            value = cel.call("dyn", self.value) if self.may_be_none else self.value
+            return cel.conditional(absent, default, value)
         return cel.or_value(self.as_optional, default)
 
     @property
@@ -303,10 +316,13 @@ class Place:
         if self.type.startswith(_MAP):
             return self.type.removeprefix(_MAP), False
         declared = _fields(self.type).get(key)
+        if declared is None and self.type == CERTIFICATE:
+            raise NotConvertible(f"the field {key} of a certificate: CEL does not give it")
         if declared is None:
             return UNKNOWN, False
-        holds = key in _HOLDERS and any(each.required for each in _fields(declared.type).values())
         types = self.type.removeprefix(_TEMPLATE).split(_EITHER)
+        is_holder = key in _HOLDERS and all(key in _fields(type_) for type_ in types)
+        holds = is_holder and any(each.required for each in _fields(declared.type).values())
         is_checked = self.validated and all((type_, key) in _CHECKED for type_ in types)
         is_required = declared.required and _NULLABLE.get(key) != declared.type
         return declared.type, is_required or holds or is_checked
@@ -374,8 +390,8 @@ def _fields_of_one(type_name: str) -> Mapping[str, Field]:
     if type_name.startswith(_TEMPLATE):
         fields = _fields_of_one(type_name.removeprefix(_TEMPLATE))
         return {**fields, "metadata": Field(fields["metadata"].type, required=False)}
-    if type_name in _IMAGES:
-        return _IMAGES[type_name]
+    if type_name in _ANSWERS:
+        return _ANSWERS[type_name]
     if type_name == CONFIG_MAP:
         return {**fields_of("core.v1.ConfigMap"), "data": Field("{}string", required=True)}
     if type_name == OBJECT:

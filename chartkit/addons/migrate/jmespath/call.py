@@ -83,15 +83,18 @@ def called(translator: Translator, node: Node, current: Term | None) -> Term:
 
 def _is_there(term: Term, type_: Type) -> Expr:
     """Report whether there is a value of an argument for which a function does not take null."""
-    is_needed = type_.classes is not None and isinstance(term, Value) and not term.strict
-    return term.place.is_present() if is_needed and isinstance(term, Value) else cel.TRUE
+    if type_.classes is None or not isinstance(term, Value | Stream) or term.strict:
+        return cel.TRUE
+    return term.presence if isinstance(term, Stream) else term.place.is_present()
 
 
 def _settled(term: Term, type_: Type) -> Term:
     """Return an argument as it is where it is there."""
-    if _is_there(term, type_) == cel.TRUE or not isinstance(term, Value):
+    if _is_there(term, type_) == cel.TRUE:
         return term
-    return replace(term, place=term.place.settled())
+    if isinstance(term, Stream):
+        return term.required()
+    return replace(term, place=term.place.settled()) if isinstance(term, Value) else term
 
 
 def _result(names: Names, name: str, function: Function | None, args: Sequence[Term]) -> Term:

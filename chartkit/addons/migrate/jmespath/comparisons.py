@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Final
 
 from chartkit.addons.migrate.conversion import NotConvertible
+from chartkit.addons.migrate.differences import WORDS
 from chartkit.addons.migrate.expressions import build as cel
 from chartkit.addons.migrate.expressions.place import (
     ANY_LIST,
@@ -153,10 +154,7 @@ def first_truthy(left: Term, right: Term) -> Term:
 
 
 def _or_default(place: Place, default: Term) -> Term:
-    if isinstance(default, Constant) and isinstance(default.value, list | dict):
-        place = place.taken_for(ANY_LIST if isinstance(default.value, list) else ANY_MAP)
-    if place.path and type_of(default) not in (UNKNOWN, MIXED):
-        place = place.taken_for(type_of(default))
+    place = _like(place, default)
     if is_truthy(Value(place)) == cel.TRUE:
         return Value(place)
     # Whether every value that may be here is true, so that a default is for none alone.
@@ -196,6 +194,17 @@ def _or_default(place: Place, default: Term) -> Term:
             chosen_value = cel.conditional(holds, place.value, expression_of(default))
             return Value(replace(place.settled(), root=chosen_value))
     return chosen(holds, Value(place.settled()), default)
+
+
+def _like(place: Place, default: Term) -> Place:
+    """Return the place of a value of unknown type as one of its default's type."""
+    match default:
+        case Constant(list()):
+            return place.taken_for(ANY_LIST)
+        case Constant(dict()):
+            return place.taken_for(ANY_MAP)
+    type_ = ANY_LIST if type_of(default).startswith("[]") else type_of(default)
+    return place.taken_for(type_) if place.path and type_ in WORDS else place
 
 
 def _counts(size: Expr, given: Expr) -> bool:

@@ -59,14 +59,8 @@ def projection(translator: Translator, node: Node, current: Term | None) -> Term
 def value_projection(translator: Translator, node: Node, current: Term | None) -> Term:
     """Return a list with an expression of each member of an object: `a.*.b`."""
     left, right = node.children
-    value = translator.left(left, current)
-    match value:
-        case Constant(Images() as images):
-            variable = loop_variable(images.containers, translator.names.taken)
-            return _projected(translator, images.all(variable), right)
-        case Value():
-            return _projected(translator, members(translator.names, value), right)
-    raise NotConvertible("the members of a value that is computed")
+    value = members(translator.names, translator.left(left, current))
+    return _projected(translator, value, right)
 
 
 def filtered(translator: Translator, node: Node, current: Term | None) -> Term:

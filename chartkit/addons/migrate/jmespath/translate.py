@@ -54,6 +54,7 @@ from chartkit.engine.jmespath.parser import parse
 _NULL: Final = Constant(None)
 _OBJECT: Final = ("request", "object")
 _KIND: Final = ("request", "kind")
+_WORDS: Final = ("null", "true", "false")
 _QUOTED: Final = '"object"'
 _ACCOUNT: Final = frozenset(("serviceAccountName", "serviceAccountNamespace"))
 _SIGNS: Final = {"EQ": "==", "NE": "!=", "LT": "<", "LTE": "<=", "GT": ">", "GTE": ">="}
@@ -108,8 +109,8 @@ class Translator:
         return _HANDLERS[node.kind](self, node, current)
 
     def _field(self, node: Node, current: Term | None) -> Term:
-        if node.value == "null" and not self._strict:
-            # Without backticks it is the name of a field, which nothing has.
+        if node.value in _WORDS and not self._strict:
+            # Without backticks they are names of fields, which nothing has.
             return _NULL
         if current is None:
             return self._root((node.value,))

@@ -131,7 +131,9 @@ class NamedDifferences:
         if legacy.result is Result.FAIL and new.result is Result.ERROR:
             return ""
         name = _general(aspect, case, legacy, new, ask_new) if self.general else ""
-        is_let_through = legacy.result in _QUIET and new.result is Result.FAIL
+        is_let_through = new.result is Result.FAIL and (
+            legacy.result in _QUIET or (aspect is Aspect.ADMISSION and new.denied)
+        )
         if not name and self.by_context and is_let_through and _is_update(case):
             return EXISTING_BY_CONTEXT.text
         return name
@@ -185,7 +187,11 @@ def _general(aspect: Aspect, case: Case, legacy: Answer, new: Answer, ask_new: A
     if legacy.result is Result.ERROR and _is_deletion(case, new):
         return FAILING_DELETIONS.text
     if legacy.result in _QUIET and new.result in (Result.FAIL, Result.ERROR):
-        return EXISTING.text if _violated_before(case, ask_new) else ""
+        before = _before(case, ask_new)
+        return EXISTING.text if before.result in (Result.FAIL, Result.ERROR) else ""
+    if aspect is Aspect.ADMISSION and new.denied:
+        # Another rule, which only audits, reports the update in both forms.
+        return EXISTING.text if _before(case, ask_new).denied else ""
     if legacy.result is Result.ERROR and new.result is Result.FAIL:
         is_anchor = any("execution error: " in error for error in legacy.errors)
         return ANCHOR_ERRORS.text if is_anchor else ERRORS.text
@@ -272,14 +278,15 @@ def _judges_job_annotations(case: Case, legacy: Answer, ask_new: Ask) -> bool:
     return (ask_new(same, Phase).result in refused) == (legacy.result in refused)
 
 
-def _violated_before(case: Case, ask_new: Ask) -> bool:
-    """Report whether an update is of an object that the new form refuses as it was."""
+def _before(case: Case, ask_new: Ask) -> Answer:
+    """Return the new form's answer about an object as it was before an update; one without a result
+    for another operation."""
     if not _is_update(case):
-        return False
+        return Answer(Result.NONE)
     old = case.document["oldObject"]
     created = {key: value for key, value in case.document.items() if key != "oldObject"}
     before = replace(case, document={**created, "object": old, "operation": "CREATE"})
-    return ask_new(before, AS_STORED).result in (Result.FAIL, Result.ERROR)
+    return ask_new(before, AS_STORED)
 
 
 @dataclass(frozen=True, slots=True)

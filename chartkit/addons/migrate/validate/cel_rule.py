@@ -8,7 +8,13 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from chartkit.addons.migrate.conversion import NotConvertible
-from chartkit.addons.migrate.differences import CEL_ERRORS, DELETIONS, EVERY_KEY, OWN_TEXTS
+from chartkit.addons.migrate.differences import (
+    CEL_ERRORS,
+    DELETIONS,
+    EVERY_KEY,
+    OWN_TEXTS,
+    UNQUOTED,
+)
 from chartkit.addons.migrate.expressions import build as cel
 from chartkit.addons.migrate.expressions.place import TEXT, Place
 from chartkit.addons.migrate.expressions.presence import fits_value
@@ -101,6 +107,7 @@ def _validation(body: Body, rule: Rule) -> Body:
     return made
 
 
+TAGS: Final = ("metadata.labels", "metadata.annotations")
 _VARIABLE: Final = re.compile(r"\{\{.*\}\}")
 _PLAIN: Final = re.compile(r"[\w./:@*? -]*", re.ASCII)
 _SIZE: Final = re.compile(r"[-+.0-9EGKMPTehikmnsu*? ]*[0-9][-+.0-9EGKMPTehikmnsu*? ]*", re.ASCII)
@@ -122,16 +129,26 @@ class VariableText(str):
 
 
 def with_variables(pattern: Json, names: Names, key: str = "") -> Json:
-    """Return a pattern with its variables translated; key: that it stands under.
+    """Return a pattern with its variables translated; key: the last two that it stands under.
 
     Raises `NotConvertible`.
     """
     if isinstance(pattern, dict):
         if any(has_variable(key) for key in pattern):
             raise NotConvertible("a variable in a key of a pattern")
-        if key.rstrip(")").endswith(("labels", "annotations")) and any(map(has_wildcard, pattern)):
+        below = f"{key.rpartition('.')[2]}."
+        written = {
+            name: with_variables(item, names, below + name.rstrip(")").rpartition("(")[2])
+            for name, item in pattern.items()
+        }
+        if key not in TAGS:
+            return written
+        if any(map(has_wildcard, pattern)):
             names.note(EVERY_KEY)
-        return {each: with_variables(item, names, each) for each, item in pattern.items()}
+        texts = {name: item for name, item in written.items() if isinstance(item, str)}
+        if len(texts) < len(written):
+            names.note(UNQUOTED)
+        return texts
     if isinstance(pattern, list):
         return [with_variables(item, names) for item in pattern]
     if not isinstance(pattern, str) or "{{" not in pattern:

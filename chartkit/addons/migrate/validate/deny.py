@@ -13,7 +13,13 @@ from chartkit.addons.migrate.conditions import (
 )
 from chartkit.addons.migrate.conversion import NotConvertible
 from chartkit.addons.migrate.expressions import build as cel
-from chartkit.addons.migrate.expressions.place import ANY_MAP, Place
+from chartkit.addons.migrate.expressions.place import (
+    ANY_MAP,
+    MIXED,
+    UNKNOWN,
+    Place,
+    not_extended,
+)
 from chartkit.addons.migrate.expressions.presence import path_of
 from chartkit.addons.migrate.expressions.verdict import conjunction, disjunction
 from chartkit.addons.migrate.jmespath import Names, Value, stream_of
@@ -101,9 +107,6 @@ def _with_optional_steps(elements: Place, names: Names) -> Place:
 
 
 def _loop(loop: Body, names: Names, namespace: str, path: str, level: int) -> Expr:
-    if loop.get("elementScope") is False:
-        raise NotConvertible("elementScope: false", f"{path}/elementScope")
-
     query = str(loop.get("list") or "").strip()
     elements = query_term(query, names)
     if isinstance(elements, Value) and elements.fails:
@@ -116,7 +119,7 @@ def _loop(loop: Body, names: Names, namespace: str, path: str, level: int) -> Ex
 
     def holds(item: Place) -> Expr:
         variables = {generator.variable for generator in stream.generators}
-        item = _element(item, loop)
+        item, judged = _element(item, loop, names)
         entries: dict[str, Expr] = {}
 
         def held(name: str, expression: Expr) -> Expr:
@@ -132,10 +135,10 @@ def _loop(loop: Body, names: Names, namespace: str, path: str, level: int) -> Ex
             test = cel.negate(denied(loop["deny"], inner))
         elif loop.get("pattern") is not None:
             pattern = with_variables(loop["pattern"], inner)
-            test = pattern_verdict(pattern, item, inner.taken).allows
+            test = pattern_verdict(pattern, judged, inner.taken).allows
         elif loop.get("anyPattern") is not None:
             patterns = with_variables(loop["anyPattern"], inner)
-            test = any_pattern_verdict(patterns, item, inner.taken).allows
+            test = any_pattern_verdict(patterns, judged, inner.taken).allows
         else:
             loops = loop.get("foreach")
             if not loops:
@@ -155,14 +158,19 @@ def _loop(loop: Body, names: Names, namespace: str, path: str, level: int) -> Ex
     return stream.all(holds)
 
 
-def _element(item: Place, loop: Body) -> Place:
-    """Return the place that a pattern looks at: of elements that are not objects it is the
-    object as a whole."""
-    scope = loop.get("elementScope")
+def _element(item: Place, loop: Body, names: Names) -> tuple[Place, Place]:
+    """Return the place of an element, and the one that a pattern looks at: the object as a whole
+    where the loop asks for it, and of elements that are not objects."""
+    scope, object_ = loop.get("elementScope"), names.objects.get(("request", "object"))
     is_pattern = loop.get("pattern") is not None or loop.get("anyPattern") is not None
-    if scope is False or not (scope or is_pattern):
-        return item
-    item = item.taken_for(ANY_MAP)
-    if not item.is_map:
+    if not (scope or is_pattern):
+        return item, item
+    element = item.taken_for(ANY_MAP)
+    if scope is not False and element.is_map:
+        return element, element
+    may_be_object = scope is not False and element.type in (UNKNOWN, MIXED)
+    if scope or may_be_object or not isinstance(object_, Value):
         raise NotConvertible("a pattern for elements that are not objects")
-    return item
+    # Patterns in loops are not extended to the templates of controllers.
+    apart, whole = not_extended(object_.place), object_.place
+    return item, whole if apart.type == whole.type else apart

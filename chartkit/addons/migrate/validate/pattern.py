@@ -24,7 +24,7 @@ from chartkit.addons.migrate.expressions.verdict import (
     plain,
 )
 from chartkit.addons.migrate.operators import DURATION_OR_ZERO, as_duration
-from chartkit.addons.migrate.validate.cel_rule import VariableText, same
+from chartkit.addons.migrate.validate.cel_rule import TAGS, VariableText, same
 from chartkit.engine.cel.syntax import Expr
 from chartkit.engine.cel.syntax.tree import Binary, Literal
 from chartkit.engine.cluster_policy.pattern.build import AnchorKind, in_phases, parse_anchor
@@ -284,7 +284,6 @@ def _plain_number(operand: str) -> int | float | None:
     return None
 
 
-_TAGS: Final = ("metadata.labels", "metadata.annotations")
 _TEXTS: Final = "{}string"
 
 
@@ -325,10 +324,6 @@ def any_pattern_verdict(
 
 def _object(pattern: Body, place: Place, taken: frozenset[str]) -> Verdict:
     place = place.taken_for(ANY_MAP)
-    if place.path.endswith(_TAGS) and not all(isinstance(v, str) for v in pattern.values()):
-        raise NotConvertible(
-            "a label or an annotation is compared with a value that is not a string"
-        )
     if not place.is_map:
         raise NotConvertible("the pattern has an object, and the field is not an object")
     if any("{{" in key for key in pattern):
@@ -354,7 +349,7 @@ def _is_condition(written: str) -> bool:
 def _entry(written: str, pattern: Json, place: Place, taken: frozenset[str]) -> Verdict:
     anchor = parse_anchor(written)
     if anchor is None or anchor.kind is AnchorKind.ADDITION:
-        if has_wildcard(written) and place.path.endswith(_TAGS):
+        if has_wildcard(written) and place.path.endswith(TAGS):
             return _wild_entry(None, written, pattern, place)
         child = place.child(written)
         if pattern == "*":
@@ -363,7 +358,7 @@ def _entry(written: str, pattern: Json, place: Place, taken: frozenset[str]) -> 
         if isinstance(pattern, dict | list):
             return _required(pattern, child, taken)
         return pattern_verdict(pattern, child, taken)
-    if has_wildcard(anchor.key) and place.path.endswith(_TAGS):
+    if has_wildcard(anchor.key) and place.path.endswith(TAGS):
         return _wild_entry(anchor.kind, anchor.key, pattern, place)
     child = place.child(anchor.key)
     match anchor.kind:

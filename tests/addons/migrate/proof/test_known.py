@@ -8,6 +8,7 @@ from chartkit.addons.migrate.convert import convert
 from chartkit.addons.migrate.differences import (
     ENTRIES_BY_WORD,
     EVERY_KEY,
+    EXISTING,
     FAILING_CONDITIONS,
     IMAGE_PARTS,
     LISTS_AS_TEXTS,
@@ -273,3 +274,25 @@ def test_an_image_that_a_mutation_takes_from_a_registry_is_there() -> None:
     proof, _ = _proof(rule, "Pod", named=True)
     assert proof.equal
     assert proof.decided > 10
+
+
+def test_an_update_that_one_rule_refuses_and_another_reports_is_named() -> None:
+    rules = [
+        {
+            "name": action.lower(),
+            "match": {"any": [{"resources": {"kinds": ["ConfigMap"]}}]},
+            "validate": {
+                "message": action,
+                "failureAction": action,
+                "pattern": {"metadata": {"labels": {action: "?*"}}},
+            },
+        }
+        for action in ("Enforce", "Audit")
+    ]
+    body = {"apiVersion": "kyverno.io/v1", "kind": "ClusterPolicy", "metadata": {"name": "p"}}
+    conversion = convert(Resource({**body, "spec": {"rules": rules}}))
+    forms = [Resource(document) for document in conversion.documents]
+    options = replace(proof_options(conversion), most_requests=600)
+    proof = prove(conversion.legacy, forms, options=options)
+    assert proof.equal, proof.differences
+    assert proof.named[EXISTING.text]

@@ -19,7 +19,12 @@ from chartkit.addons.migrate.expressions.place import (
     Place,
 )
 from chartkit.addons.migrate.expressions.presence import where_there
-from chartkit.addons.migrate.expressions.verdict import conjunction, disjunction, names_several
+from chartkit.addons.migrate.expressions.verdict import (
+    conjunction,
+    disjunction,
+    loop_variable,
+    names_several,
+)
 from chartkit.addons.migrate.jmespath.comparisons import chosen
 from chartkit.addons.migrate.jmespath.functions.declaration import (
     constant_text,
@@ -27,7 +32,7 @@ from chartkit.addons.migrate.jmespath.functions.declaration import (
     text_or_field,
     there,
 )
-from chartkit.addons.migrate.jmespath.lists import element_at
+from chartkit.addons.migrate.jmespath.lists import Images, element_at
 from chartkit.addons.migrate.jmespath.terms import (
     Constant,
     Generator,
@@ -53,10 +58,12 @@ _WITHOUT_LENGTH: Final = ("int", "double", "bool")
 
 
 @declare
-def length(_names: Names, args: Sequence[Term]) -> Term:
+def length(names: Names, args: Sequence[Term]) -> Term:
     """The number of elements, members or characters."""
     (term,) = args
     match term:
+        case Constant(Images()):
+            return length(names, [members(names, term)])
         case Stream():
             return computed(term.required().size(), "int")
         case Value(place) if place.type not in _WITHOUT_LENGTH:
@@ -132,6 +139,8 @@ def values(names: Names, args: Sequence[Term]) -> Term:
 
 def members(names: Names, term: Term) -> Stream:
     """Return the values of an object, one by one; raises `NotConvertible`."""
+    if isinstance(term, Constant) and isinstance(term.value, Images):
+        return term.value.all(loop_variable(term.value.containers, names.taken))
     object_ = _object(term)
     stream, place = _keys(names, object_), object_.place
     inner = place.type.removeprefix("{}") if place.type.startswith("{}") else "dyn"

@@ -9,9 +9,10 @@ from typing import Final
 
 from chartkit.addons.migrate.conversion import NotConvertible
 from chartkit.addons.migrate.expressions import build as cel
-from chartkit.addons.migrate.expressions.place import TEXT, Place
+from chartkit.addons.migrate.expressions.place import TEXT, TIME, Place
 from chartkit.addons.migrate.jmespath.terms import Constant, Names, Stream, Term, Value, computed
 from chartkit.engine.cel.syntax import Expr
+from chartkit.engine.cel.syntax.tree import Binary, Index
 from chartkit.engine.jmespath.declaration import FunctionSpec, Type
 
 Function = Callable[[Names, Sequence[Term]], Term]
@@ -74,6 +75,8 @@ def text(term: Term) -> Expr:
             return cel.literal(value)
         case Value(place) if place.type == TEXT:
             return there(term).value
+        case Value(place) if place.type == TIME:
+            return cel.call("string", there(term).value)
         case Value(place) if not place.is_known and place.path and place.assumed is not None:
             return there(replace(term, place=place.taken_for(TEXT))).value
     raise NotConvertible("a text is needed where the type is not known")
@@ -119,4 +122,9 @@ def required(term: Term, type_: Type) -> Term:
             return term.required()
         case Value(place) if place.given == cel.TRUE:
             return replace(term, strict=True)
+        case Value(Place(Index(_, Binary("-", size, back)), ()) as place) if (
+            place.given == cel.compare(">=", size, back)
+        ):
+            # An index before the start of a list is an error in CEL, too.
+            return Value(place.settled())
     return term

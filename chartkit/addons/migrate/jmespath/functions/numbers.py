@@ -70,8 +70,10 @@ def _elements(term: Term, role: str, *, sizes: bool = False) -> tuple[Expr, str]
     """Return a list of numbers, and their type; sizes: whether those of sizes, too."""
     match term:
         case Stream() if sizes and term.item.type == QUANTITY:
+            return _elements(Value(term.required().listed()), role, sizes=True)
+        case Value(place) if sizes and place.type == f"[]{QUANTITY}":
             amount = _milli(cel.filled("quantity(string(size))"))
-            return cel.macro(term.required().list(), "map", "size", amount), SIZE
+            return cel.macro(there(term).value, "map", "size", amount), SIZE
         case Stream() if term.item.type in _NUMBERS:
             return term.required().list(), term.item.type
         case Stream() if not term.item.is_known and term.item.path:

@@ -19,6 +19,7 @@ from chartkit.addons.migrate.differences import (
 )
 from chartkit.addons.migrate.expressions import build as cel
 from chartkit.addons.migrate.expressions.place import (
+    CERTIFICATE,
     IMAGE_REFERENCE,
     QUANTITY,
     SIZE,
@@ -66,6 +67,7 @@ declare_as("sha256", "hash.sha256(text)", TEXT, text=of_field)
 declare_as("starts_with", "text.startsWith(part)", "bool", text=of_field, part=of_text)
 declare_as("to_boolean", _BOOLEAN, "bool", text=of_text)
 declare_as("to_lower", "text.lowerAscii()", TEXT, change=ASCII_CASE, text=of_text)
+declare_as("x509_decode", "x509.decode(text)", CERTIFICATE, text=of_field)
 declare_as("to_upper", "text.upperAscii()", TEXT, change=ASCII_CASE, text=of_text)
 
 

@@ -49,6 +49,8 @@ KEY: Final = re.compile(
 )
 _NAME: Final = re.compile(r"[a-z0-9]([-a-z0-9.:]{0,251}[a-z0-9])?")
 _NAMESPACE: Final = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
+_DATA_KEY: Final = re.compile(r"[-A-Za-z0-9_.]{1,253}")
+_WITH_DATA: Final = ("core.v1.ConfigMap", "core.v1.Secret")
 IDENTITY: Final = ("name", "namespace", "generateName")
 """The fields of metadata that name an object."""
 _METADATA: Final = "meta.v1.ObjectMeta"
@@ -318,8 +320,10 @@ def _fields(body: Body, kind: str, contents: Contents) -> Iterator[str]:
             yield "missing required fields"
         if allowed and isinstance(value, str) and value not in allowed:
             yield "values outside a field's set"
-    data = mapping_at(body, "data").values() if kind == "core.v1.Secret" else ()
-    if not all(isinstance(item, str) for item in data):
+    data = mapping_at(body, "data") if kind in _WITH_DATA else {}
+    if not all(map(_DATA_KEY.fullmatch, data)):
+        yield "invalid keys of data"
+    if not all(isinstance(item, str) for item in data.values()):
         yield "fields of another type"
     if kind == "core.v1.PodSpec":
         # No two containers of several lists have one name.

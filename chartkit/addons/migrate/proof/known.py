@@ -10,41 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from chartkit.addons.migrate.differences import (
-    ANCHOR_ERRORS,
-    CEL_ERRORS,
-    DELETIONS,
-    EMPTY_SEARCHES,
-    ENTRIES_BY_WORD,
-    EPHEMERAL,
-    ERRORS,
-    EVERY_KEY,
-    EXISTING,
-    EXISTING_BY_CONTEXT,
-    FAILING_CONDITIONS,
-    FAILING_DELETIONS,
-    FETCHED_DEFAULTS,
-    IMAGE_NAMES,
-    IMAGE_PARTS,
-    JOB_ANNOTATIONS,
-    KIND_IN_SCANS,
-    LISTS_AS_TEXTS,
-    LISTS_IN_TEXTS,
-    NO_DATA,
-    NO_TARGET,
-    NULL_VALUES,
-    OWN_QUOTES,
-    PASSES_ERRORS,
-    PLAIN_TEXTS,
-    READ_TEXTS,
-    REPLICATION_CONTROLLERS,
-    REPORTED,
-    SERVICE_ACCOUNTS,
-    SKIPS,
-    TIDIED_LISTS,
-    UNUSED_VARIABLES,
-    meets,
-)
+from chartkit.addons.migrate import differences
 from chartkit.addons.migrate.proof.forms import AS_STORED
 from chartkit.addons.migrate.proof.leaves.paths import GLOBAL
 from chartkit.addons.migrate.proof.model import Answer, Aspect, Result
@@ -101,7 +67,8 @@ class NamedDifferences:
         bodies = [case.document.get("object"), case.document.get("oldObject")]
         bodies += [body for listed in looked_up for body in list_of(listed)]
         bodies.append({GLOBAL: case.document.get(GLOBAL) or {}})
-        return any(isinstance(body, dict) and not meets(body, self.assumed) for body in bodies)
+        objects = (body for body in bodies if isinstance(body, dict))
+        return not all(differences.meets(body, self.assumed) for body in objects)
 
     def name_of(self, aspect: Aspect, case: Case, legacy: Answer, new: Answer, ask_new: Ask) -> str:
         """Return the name of the difference between two answers; empty for one without a name.
@@ -109,22 +76,24 @@ class NamedDifferences:
         ask_new: gives the new form's answer to another request, in phases of an admission.
         """
         two = _Difference(case, legacy, new, ask_new)
-        if IMAGE_PARTS in self.changes and any(
+        if differences.IMAGE_PARTS in self.changes and any(
             part in error for error in two.old_errors for part in _NO_PARTS
         ):
-            return IMAGE_PARTS
+            return differences.IMAGE_PARTS
         if self.general and _breaks_queries(case, two.old_errors):
-            return OWN_QUOTES.text
+            return differences.OWN_QUOTES.text
         if self.general and not two.new_errors and _loads_by_word(two.old_errors):
-            return ENTRIES_BY_WORD.text
+            return differences.ENTRIES_BY_WORD.text
         if aspect is Aspect.MUTATION:
             is_tidied = self.general and has_irregular_lists(case.document.get("object"))
-            is_read = PLAIN_TEXTS in self.changes and _is_read_as_yaml(case)
-            return TIDIED_LISTS.text if is_tidied else PLAIN_TEXTS if is_read else ""
+            is_read = differences.PLAIN_TEXTS in self.changes and _is_read_as_yaml(case)
+            if is_tidied:
+                return differences.TIDIED_LISTS.text
+            return differences.PLAIN_TEXTS if is_read else ""
         if aspect not in (Aspect.RESULT, Aspect.REPORT, Aspect.ADMISSION):
             return ""
         if any(_has_several(case, wildcard) for wildcard in self.wildcards):
-            return EVERY_KEY
+            return differences.EVERY_KEY
         for change, explains in _CHANGES.items():
             if change in self.changes and explains(two):
                 return change
@@ -135,7 +104,7 @@ class NamedDifferences:
             legacy.result in _QUIET or (aspect is Aspect.ADMISSION and new.denied)
         )
         if not name and self.by_context and is_let_through and _is_update(case):
-            return EXISTING_BY_CONTEXT.text
+            return differences.EXISTING_BY_CONTEXT.text
         return name
 
 
@@ -181,20 +150,20 @@ def _has_several(case: Case, wildcard: str) -> bool:
 
 def _general(aspect: Aspect, case: Case, legacy: Answer, new: Answer, ask_new: Ask) -> str:
     if aspect is Aspect.REPORT:
-        return SKIPS.text
+        return differences.SKIPS.text
     if new.result is Result.NONE and _is_replication_controller(case, legacy, ask_new):
-        return REPLICATION_CONTROLLERS.text
+        return differences.REPLICATION_CONTROLLERS.text
     if legacy.result is Result.ERROR and _is_deletion(case, new):
-        return FAILING_DELETIONS.text
+        return differences.FAILING_DELETIONS.text
     if legacy.result in _QUIET and new.result in (Result.FAIL, Result.ERROR):
         before = _before(case, ask_new)
-        return EXISTING.text if before.result in (Result.FAIL, Result.ERROR) else ""
+        return differences.EXISTING.text if before.result in (Result.FAIL, Result.ERROR) else ""
     if aspect is Aspect.ADMISSION and new.denied:
         # Another rule, which only audits, reports the update in both forms.
-        return EXISTING.text if _before(case, ask_new).denied else ""
+        return differences.EXISTING.text if _before(case, ask_new).denied else ""
     if legacy.result is Result.ERROR and new.result is Result.FAIL:
         is_anchor = any("execution error: " in error for error in legacy.errors)
-        return ANCHOR_ERRORS.text if is_anchor else ERRORS.text
+        return differences.ANCHOR_ERRORS.text if is_anchor else differences.ERRORS.text
     return ""
 
 
@@ -316,41 +285,47 @@ def _all_have(errors: Collection[str], text: str) -> bool:
 
 
 _CHANGES: Final[Mapping[str, Callable[[_Difference], bool]]] = {
-    DELETIONS: lambda two: _is_deletion(two.case, two.new),
-    JOB_ANNOTATIONS: lambda two: _judges_job_annotations(two.case, two.legacy, two.ask_new),
-    KIND_IN_SCANS: lambda two: (
+    differences.DELETIONS: lambda two: _is_deletion(two.case, two.new),
+    differences.JOB_ANNOTATIONS: lambda two: _judges_job_annotations(
+        two.case, two.legacy, two.ask_new
+    ),
+    differences.KIND_IN_SCANS: lambda two: (
         two.case.is_background
         and any(
             'Unknown key "kind"' in error or 'Unknown key "requestKind"' in error
             for error in two.old_errors
         )
     ),
-    LISTS_AS_TEXTS: lambda two: any(
+    differences.LISTS_AS_TEXTS: lambda two: any(
         text.startswith("[") for _, text in texts_below(two.case.document)
     ),
-    LISTS_IN_TEXTS: lambda two: bool(two.new_errors) and all(map(_NO_JSON.search, two.new_errors)),
-    CEL_ERRORS: lambda two: two.legacy.result is Result.FAIL and two.new.result is Result.ERROR,
-    EMPTY_SEARCHES: lambda two: two.lost(_UNRESOLVED),
-    FETCHED_DEFAULTS: lambda two: bool(two.new_errors) and not two.old_errors,
-    FAILING_CONDITIONS: lambda two: two.lost("conditions: "),
-    EPHEMERAL: lambda two: (
+    differences.LISTS_IN_TEXTS: lambda two: (
+        bool(two.new_errors) and all(map(_NO_JSON.search, two.new_errors))
+    ),
+    differences.CEL_ERRORS: lambda two: (
+        two.legacy.result is Result.FAIL and two.new.result is Result.ERROR
+    ),
+    differences.EMPTY_SEARCHES: lambda two: two.lost(_UNRESOLVED),
+    differences.FETCHED_DEFAULTS: lambda two: bool(two.new_errors) and not two.old_errors,
+    differences.FAILING_CONDITIONS: lambda two: two.lost("conditions: "),
+    differences.EPHEMERAL: lambda two: (
         mapping_at(two.case.document, "subresource").get("name") == "ephemeralcontainers"
         and two.new.result in _QUIET
     ),
-    IMAGE_NAMES: lambda two: any(_NO_IMAGE in error for error in two.legacy.errors),
-    NO_DATA: lambda two: _all_have(two.new_errors, "no such key: data"),
-    NO_TARGET: lambda two: (
+    differences.IMAGE_NAMES: lambda two: any(_NO_IMAGE in error for error in two.legacy.errors),
+    differences.NO_DATA: lambda two: _all_have(two.new_errors, "no such key: data"),
+    differences.NO_TARGET: lambda two: (
         any(error.endswith(" not found") for error in two.old_errors) and not two.new_errors
     ),
-    NULL_VALUES: lambda two: bool(two.new.failed) and not two.old_errors,
-    PASSES_ERRORS: lambda two: bool(two.old_errors) and two.new.result in _QUIET,
-    PLAIN_TEXTS: lambda two: _is_read_as_yaml(two.case),
-    READ_TEXTS: lambda two: (
+    differences.NULL_VALUES: lambda two: bool(two.new.failed) and not two.old_errors,
+    differences.PASSES_ERRORS: lambda two: bool(two.old_errors) and two.new.result in _QUIET,
+    differences.PLAIN_TEXTS: lambda two: _is_read_as_yaml(two.case),
+    differences.READ_TEXTS: lambda two: (
         bool(two.old_errors or two.new_errors) and not _has_structured_text(two.case)
     ),
-    REPORTED: lambda two: two.case.is_background,
-    SERVICE_ACCOUNTS: lambda two: _has_long_name(two.case),
-    UNUSED_VARIABLES: lambda two: two.lost(_UNRESOLVED),
+    differences.REPORTED: lambda two: two.case.is_background,
+    differences.SERVICE_ACCOUNTS: lambda two: _has_long_name(two.case),
+    differences.UNUSED_VARIABLES: lambda two: two.lost(_UNRESOLVED),
 }
 """By sentence of a conversion: whether it explains a difference between two answers."""
 

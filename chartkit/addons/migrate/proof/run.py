@@ -34,6 +34,7 @@ from chartkit.addons.migrate.proof.model import (
     canonical,
     difference,
 )
+from chartkit.addons.migrate.proof.requests import schema
 from chartkit.addons.migrate.proof.requests.case import Case
 from chartkit.addons.migrate.proof.requests.cases import (
     Cases,
@@ -47,17 +48,6 @@ from chartkit.addons.migrate.proof.requests.cases import (
 from chartkit.addons.migrate.proof.requests.cluster import by_resource, existing, world_of
 from chartkit.addons.migrate.proof.requests.facets import Facet, ImpliedTypes, facets_of
 from chartkit.addons.migrate.proof.requests.recorded import besides
-from chartkit.addons.migrate.proof.requests.schema import (
-    IMAGE_TYPE,
-    POD,
-    REPLICATION_CONTROLLER,
-    TEMPLATED,
-    compared_kinds,
-    kinds_of,
-    least,
-    least_object,
-    subresources_of,
-)
 from chartkit.engine import (
     NO_ATTACHMENTS,
     OFFLINE,
@@ -194,7 +184,7 @@ class _Prover:
         if options.world.images is OFFLINE.images and any(
             leaf.path[0] == IMAGE for leaf in self._leaves
         ):
-            self._around[IMAGE] = least(IMAGE_TYPE)
+            self._around[IMAGE] = schema.least(schema.IMAGE_TYPE)
         self._tally = Tally(self._legacy, self._new)
         self._found: dict[tuple[object, ...], Difference] = {}
         self._types = ImpliedTypes(())
@@ -278,13 +268,13 @@ class _Prover:
         for kind in kinds:
             bases = tuple(self._bases(kind, objects))
             facets, unknown = self._facets(kind, bases[0])
-            templated = kind in TEMPLATED and POD in kinds
+            templated = kind in schema.TEMPLATED and schema.POD in kinds
             left_out["fields that no kind has"] += 0 if templated else len(unknown)
             controllers = self._controllers(kind)
-            if controllers and REPLICATION_CONTROLLER not in controllers:
+            if controllers and schema.REPLICATION_CONTROLLER not in controllers:
                 left_out["ReplicationControllers, to which no policy in CEL is extended"] += 1
             spaces.append(Space(kind, bases, tuple(facets), controllers))
-        for part in subresources_of(self._selectors()):
+        for part in schema.subresources_of(self._selectors()):
             document = {SUBRESOURCE: {"name": part.name, "of": list(part.whole)}}
             least_body = self._least(part.kind)
             old = {"oldObject": least_body} if part.operation == "UPDATE" else {}
@@ -341,18 +331,18 @@ class _Prover:
                 policies.append(cleaner.policy)
             else:
                 selectors += read_match(cleaner.resource.body["spec"]["match"]).kinds
-        kinds = kinds_of(selectors, policies)
+        kinds = schema.kinds_of(selectors, policies)
         compared = [value for leaf in self._leaves if leaf.path in _KIND for value in leaf.values]
         if compared:
             # The versions that the legacy form compares, whether or not the new one does.
             written = (literal for _, body in self._parts() for literal in literals_in(body))
             compared += [text for text in written if isinstance(text, str) and "/" in text]
         texts = (value for value in compared if isinstance(value, str))
-        return [*kinds, *compared_kinds(kinds, texts)]
+        return [*kinds, *schema.compared_kinds(kinds, texts)]
 
     def _controllers(self, kind: GroupVersionKind) -> tuple[GroupVersionKind, ...]:
         """Return the controllers that a policy about Pods is tried with."""
-        if kind != POD or not self._legacy.admitting:
+        if kind != schema.POD or not self._legacy.admitting:
             return ()
         named = any(
             "replicationcontrollers" in rule.resources
@@ -360,10 +350,12 @@ class _Prover:
             if isinstance(policy, CelPolicy) and policy.constraints is not None
             for rule in policy.constraints.rules
         )
-        return tuple(kind for kind in TEMPLATED if named or kind != REPLICATION_CONTROLLER)
+        return tuple(
+            kind for kind in schema.TEMPLATED if named or kind != schema.REPLICATION_CONTROLLER
+        )
 
     def _least(self, kind: GroupVersionKind) -> Body:
-        least_body = least_object(kind)
+        least_body = schema.least_object(kind)
         if self._namespace and "namespace" in least_body["metadata"]:
             least_body["metadata"]["namespace"] = self._namespace
         return least_body

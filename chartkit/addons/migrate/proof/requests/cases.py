@@ -19,22 +19,11 @@ from chartkit.addons.migrate.proof.leaves.paths import (
     Path,
     with_value,
 )
+from chartkit.addons.migrate.proof.requests import schema
 from chartkit.addons.migrate.proof.requests.case import Case
 from chartkit.addons.migrate.proof.requests.cluster import home_of, kind_of_key, moved
 from chartkit.addons.migrate.proof.requests.contents import Contents
 from chartkit.addons.migrate.proof.requests.facets import Facet
-from chartkit.addons.migrate.proof.requests.schema import (
-    IMAGE_TYPE,
-    LIST,
-    MAP,
-    POD,
-    as_controller,
-    least,
-    least_object,
-    normalized,
-    rivals,
-    root_type,
-)
 from chartkit.addons.migrate.proof.requests.storable import IDENTITY, refusal, with_defaults
 from chartkit.engine.kubernetes.kinds import DEFAULT_NAMESPACE, GroupVersionKind
 from chartkit.model import Body, Json, mapping_at
@@ -132,7 +121,7 @@ class Cases:
             yield from in_turns([cases for cases, _ in made], [share for _, share in made])
 
     def _once(self, cases: Iterable[Case], space: Space, *, is_endless: bool) -> Iterator[Case]:
-        rotation, repeated, fruitless = cycle(space.controllers or (POD,)), 0, 0
+        rotation, repeated, fruitless = cycle(space.controllers or (schema.POD,)), 0, 0
         for turn, case in enumerate(cases):
             seen, left_out = len(self._seen), self.left_out.total() if is_endless else 0
             yield from self._accepted(case, raw=turn % _AS_WRITTEN == 0)
@@ -206,9 +195,9 @@ def _stored(body: Body, operation: Json, contents: Contents) -> Body:
 
 def _controlled(case: Case, kind: GroupVersionKind) -> Case:
     document = case.document
-    changed = {**document, "object": as_controller(document["object"], kind)}
+    changed = {**document, "object": schema.as_controller(document["object"], kind)}
     if document.get("oldObject"):
-        changed["oldObject"] = as_controller(document["oldObject"], kind)
+        changed["oldObject"] = schema.as_controller(document["oldObject"], kind)
     return Case(changed, case.origin, case.tries, case.change)
 
 
@@ -448,18 +437,18 @@ def with_values(
 ) -> Case:
     """Return a request with places changed."""
     document, contents = base.document, space.contents
-    root = root_type(space.kind)
+    root = schema.root_type(space.kind)
 
     def make(path: Path) -> Json:
         if path[0] == CLUSTER:
             there = document.get(CLUSTER, {}).get(path[1])
-            return there[0] if there else least_object(kind_of_key(str(path[1])))
+            return there[0] if there else schema.least_object(kind_of_key(str(path[1])))
         if path[0] not in ("object", "oldObject", IMAGE):
             return "x"
-        at = normalized(IMAGE_TYPE if path[0] == IMAGE else root, path[1:])
-        if at is None or not at[1].startswith((LIST, MAP)):
+        at = schema.normalized(schema.IMAGE_TYPE if path[0] == IMAGE else root, path[1:])
+        if at is None or not at[1].startswith((schema.LIST, schema.MAP)):
             return {}
-        return least(at[1][2:], str(path[-1]))
+        return schema.least(at[1][2:], str(path[-1]))
 
     tries, change = list(base.tries), base.change
     for facet, value in changes:
@@ -477,7 +466,7 @@ def with_values(
             document = {**document, "oldObject": document["object"]}
         before, changes_made = document, contents.changed_of(document)
         if (changed := changes_made.get(change)) is None:
-            excluded = rivals(root, path)
+            excluded = schema.rivals(root, path)
             changed = with_value(document, path, value, make, excluded, mixed=mixed)
             changes_made[change] = changed
         document = changed

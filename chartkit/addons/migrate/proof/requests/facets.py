@@ -24,21 +24,8 @@ from chartkit.addons.migrate.proof.leaves.paths import (
     renamed,
     values_at,
 )
+from chartkit.addons.migrate.proof.requests import schema
 from chartkit.addons.migrate.proof.requests.cluster import kind_of_key
-from chartkit.addons.migrate.proof.requests.schema import (
-    ANY,
-    IMAGE_TYPE,
-    LIST,
-    MAP,
-    SCALARS,
-    allowed_at,
-    allowed_values,
-    alternatives,
-    fields,
-    least,
-    normalized,
-    root_type,
-)
 from chartkit.addons.migrate.proof.requests.storable import KEY
 from chartkit.engine.kubernetes.kinds import GroupVersionKind
 from chartkit.go.quantity import quantity_or_none
@@ -143,23 +130,23 @@ def facets_of(
     types of fields of custom kinds."""
     by_path: dict[Path, _Merged] = {}
     unknown: set[Path] = set()
-    root = root_type(kind)
+    root = schema.root_type(kind)
     for leaf in leaves:
         if kind == _NAMESPACE:
             leaf = replace(leaf, path=_NAMES.get(leaf.path, leaf.path))
         for path, type_name, values, met in _located(leaf, root, unknown):
             if path[0] in _OBJECTS and (len(path) < 2 or path[1] in _FIXED):
                 continue
-            allowed = allowed_at(root, path[1:]) if path[0] in _OBJECTS else ()
-            if type_name == ANY and path[0] in _OBJECTS:
-                type_name = assumed.get(path_text(path[1:]), ANY)
+            allowed = schema.allowed_at(root, path[1:]) if path[0] in _OBJECTS else ()
+            if type_name == schema.ANY and path[0] in _OBJECTS:
+                type_name = assumed.get(path_text(path[1:]), schema.ANY)
             values, met = _with_wildcards(path, values, met)
             if path[-1] == _CREATED:
                 # Conditions compare ages, of which no literal is one.
                 values, met = (_LONG_AGO, *values), met + 1
             merged = by_path.setdefault(path, _Merged(type_name, path, allowed))
             merged.add(values, met, leaf.group)
-            if type_name.startswith(LIST):
+            if type_name.startswith(schema.LIST):
                 # A list that is compared with a text has it among its elements.
                 element = (*path, EACH)
                 merged = by_path.setdefault(element, _Merged(type_name[2:], element))
@@ -175,8 +162,8 @@ def facets_of(
                 by_path[path[:index]] = _Merged(list_type, path[:index])
     for path in [one for one in by_path if one[0] in _OBJECTS and len(one) > 2]:
         # A map may have other keys than the one that a policy looks at.
-        above = normalized(root, path[1:-1])
-        if isinstance(path[-1], str) and above is not None and above[1].startswith(MAP):
+        above = schema.normalized(root, path[1:-1])
+        if isinstance(path[-1], str) and above is not None and above[1].startswith(schema.MAP):
             by_path.setdefault(path[:-1], _Merged(above[1], path[:-1]))
     by_path.update(_others_of_alternatives(root, by_path))
     return [merged.facet() for merged in by_path.values()], unknown
@@ -201,12 +188,12 @@ def _others_of_alternatives(root: str, paths: Collection[Path]) -> dict[Path, _M
     """Return the first alternative that no policy names, next to alternatives that some name."""
     others: dict[Path, _Merged] = {}
     for path in paths:
-        at = normalized(root, path[1:-1]) if path[0] in _OBJECTS else None
-        if at is not None and path[-1] in alternatives(at[1]):
-            beside = ((*path[:-1], name) for name in sorted(alternatives(at[1])))
+        at = schema.normalized(root, path[1:-1]) if path[0] in _OBJECTS else None
+        if at is not None and path[-1] in schema.alternatives(at[1]):
+            beside = ((*path[:-1], name) for name in sorted(schema.alternatives(at[1])))
             other = next((alternative for alternative in beside if alternative not in paths), None)
             if other is not None:
-                others[other] = _Merged(fields(at[1])[str(other[-1])].type, other)
+                others[other] = _Merged(schema.fields(at[1])[str(other[-1])].type, other)
     return others
 
 
@@ -225,7 +212,7 @@ def _located(
     """Yield the path as a type has it, the type there and the values."""
     path = leaf.path
     if path[0] == CLUSTER and len(path) > 2:
-        at = normalized(root_type(kind_of_key(str(path[1]))), path[3:])
+        at = schema.normalized(schema.root_type(kind_of_key(str(path[1]))), path[3:])
         if at is None:
             unknown.add(path)
         elif at[0]:
@@ -234,11 +221,11 @@ def _located(
     if path == (IMAGE,):
         return
     if path[0] == IMAGE:
-        root = IMAGE_TYPE
+        root = schema.IMAGE_TYPE
     elif path[0] not in _OBJECTS:
         yield path, _type_in_request(path), leaf.values, leaf.met
         return
-    at = normalized(root, path[1:])
+    at = schema.normalized(root, path[1:])
     if at is None:
         unknown.add(path)
         return
@@ -246,11 +233,11 @@ def _located(
     if below and isinstance(below[0], Step):
         return  # The fields of an object of any type, asked one by one: it never is a list.
     whole = (path[0], *below)
-    if type_name.startswith(MAP):
-        yield from _keys(whole, type_name.removeprefix(MAP), leaf)
+    if type_name.startswith(schema.MAP):
+        yield from _keys(whole, type_name.removeprefix(schema.MAP), leaf)
     elif below and isinstance(below[-1], Step):
-        above = normalized(root, below[:-1])
-        if above is not None and above[1].startswith(MAP):
+        above = schema.normalized(root, below[:-1])
+        if above is not None and above[1].startswith(schema.MAP):
             if below[-1] is EACH:
                 yield from _keys(whole[:-1], type_name, leaf)
             else:
@@ -258,8 +245,8 @@ def _located(
             return
     for value in leaf.values:
         # What is compared with the keys of an object is about its fields.
-        if isinstance(value, str) and value in fields(type_name):
-            yield (*whole, value), fields(type_name)[value].type, (), 0
+        if isinstance(value, str) and value in schema.fields(type_name):
+            yield (*whole, value), schema.fields(type_name)[value].type, (), 0
     yield whole, type_name, leaf.values, leaf.met
 
 
@@ -277,11 +264,11 @@ def _type_in_request(path: Path) -> str:
     if path == ("operation",):
         return _OPERATION
     if path[0] in (CLUSTER, GLOBAL):
-        return ANY if path[0] == GLOBAL else _LOOKED_UP
+        return schema.ANY if path[0] == GLOBAL else _LOOKED_UP
     if path[0] in ("roles", "clusterRoles") or path[-1] == "groups":
         return "[]string" if len(path) < 3 and path[-1] is not EACH else "string"
     if path == ("userInfo",):
-        return ANY
+        return schema.ANY
     return "{}string" if path == ("namespaceLabels",) else "string"
 
 
@@ -311,13 +298,13 @@ class _Merged:
     def list_type(self, root: str, path: Path) -> str:
         """Return the type of a list that this place is in."""
         if path[0] == CLUSTER:
-            return _LOOKED_UP if len(path) == 2 else ANY
+            return _LOOKED_UP if len(path) == 2 else schema.ANY
         if path[0] == IMAGE:
-            root = IMAGE_TYPE
+            root = schema.IMAGE_TYPE
         elif path[0] not in _OBJECTS:
-            return ANY if path[0] == GLOBAL else "[]string"
-        at = normalized(root, path[1:])
-        return ANY if at is None else at[1]
+            return schema.ANY if path[0] == GLOBAL else "[]string"
+        at = schema.normalized(root, path[1:])
+        return schema.ANY if at is None else at[1]
 
     def add(self, values: tuple[Json, ...], met: int, group: str) -> None:
         self._groups.add(group)
@@ -331,7 +318,7 @@ class _Merged:
         if self._path == _USER and value in (ABSENT, ""):
             return
         typed = value if value is ABSENT else _of_type(value, self.type, self._path)
-        if typed is not None or self.type == ANY:
+        if typed is not None or self.type == schema.ANY:
             rows = chain(self._met, *self._rows)
             if not any(type(present) is type(typed) and present == typed for present in rows):
                 listed.append(typed)
@@ -344,7 +331,7 @@ class _Merged:
         for value in more:
             self._put(self._rows[-1], value)
         values = (*self._met[:MOST_VALUES], *in_turns(self._rows)[:MOST_VALUES])
-        typed = self.type != ANY
+        typed = self.type != schema.ANY
         met = len(self._met[:MOST_VALUES])
         return Facet(self._path, values, met, frozenset(self._groups), typed, types)
 
@@ -370,25 +357,27 @@ class _Merged:
             yield from (True, False)
         elif self.type in ("int", "int-or-string"):
             yield from (0, 1)
-        elif self.type == ANY and len(self._path) > 1:
+        elif self.type == schema.ANY and len(self._path) > 1:
             yield from _UNTYPED
-        elif self.type.startswith(LIST):
+        elif self.type.startswith(schema.LIST):
             yield from ([], *(_several(self.type, count, self._path) for count in (1, 2)))
-        elif self.type.startswith(MAP):
-            yield from ({}, {"x": least(self.type.removeprefix(MAP))})
-        elif self.type not in SCALARS:
-            names = (name for name, field in fields(self.type).items() if field.type == "string")
-            others = ({name: (*allowed_values(self.type, name), "x")[0]} for name in names)
-            yield from (least(self.type), {}, *islice(others, 1))
+        elif self.type.startswith(schema.MAP):
+            yield from ({}, {"x": schema.least(self.type.removeprefix(schema.MAP))})
+        elif self.type not in schema.SCALARS:
+            names = (
+                name for name, field in schema.fields(self.type).items() if field.type == "string"
+            )
+            others = ({name: (*schema.allowed_values(self.type, name), "x")[0]} for name in names)
+            yield from (schema.least(self.type), {}, *islice(others, 1))
         else:
             has_others = any(value is not ABSENT for value in self._values)
-            yield from [] if has_others else [least(self.type)]
+            yield from [] if has_others else [schema.least(self.type)]
             yield from ["x", ""] if self.type == "string" else []
 
 
 def _of_type(value: Json, type_name: str, path: Path) -> Json:
     """Return a value as a field of a type may have it; None for one that it cannot have."""
-    if type_name in (ANY, "int-or-string"):
+    if type_name in (schema.ANY, "int-or-string"):
         return value
     if type_name == _LOOKED_UP:
         return value if value == [] else None
@@ -409,10 +398,10 @@ def _of_type(value: Json, type_name: str, path: Path) -> Json:
     if type_name == "quantity":
         is_scalar = isinstance(value, str | int | float) and not isinstance(value, bool)
         return value if is_scalar and quantity_or_none(str(value)) is not None else None
-    if type_name.startswith(LIST) and type(value) is int:
+    if type_name.startswith(schema.LIST) and type(value) is int:
         # What a list is compared with is its length.
         return _several(type_name, value, path) if 0 <= value <= _MOST_ELEMENTS else None
-    wanted = list if type_name.startswith(LIST) else dict
+    wanted = list if type_name.startswith(schema.LIST) else dict
     return value if isinstance(value, wanted) else None
 
 
@@ -420,7 +409,7 @@ def _several(list_type: str, count: int, path: Path) -> list[Json]:
     """Return a list of some elements for a place, which differ where they have names."""
     listed: list[Json] = []
     for number in range(count):
-        element = least(list_type.removeprefix(LIST), str(path[-1]))
+        element = schema.least(list_type.removeprefix(schema.LIST), str(path[-1]))
         if isinstance(element, dict):
             element = renamed(element, listed)
         elif isinstance(element, str) and number:

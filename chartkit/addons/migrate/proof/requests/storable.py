@@ -14,20 +14,8 @@ from functools import cache
 from typing import Any, Final
 
 from chartkit.addons.migrate.proof.leaves.paths import CLUSTER, IMAGE
+from chartkit.addons.migrate.proof.requests import schema
 from chartkit.addons.migrate.proof.requests.contents import Contents
-from chartkit.addons.migrate.proof.requests.schema import (
-    ANY,
-    IMAGE_TYPE,
-    LIST,
-    MAP,
-    POD,
-    TEMPLATED,
-    allowed_values,
-    alternatives,
-    fields,
-    required,
-    root_type,
-)
 from chartkit.engine.kubernetes.kinds import is_cluster_scoped, kind_of
 from chartkit.engine.scalars.cron import Schedule
 from chartkit.go.quantity import Quantity, QuantityError
@@ -75,7 +63,9 @@ def refusal(document: Body, contents: Contents) -> str:
         return reason
     if old and _identity(old) != _identity(body):
         return "updates that give an object another name"
-    if IMAGE in document and (reasons := _of_type(document[IMAGE], IMAGE_TYPE, "", contents)):
+    if IMAGE in document and (
+        reasons := _of_type(document[IMAGE], schema.IMAGE_TYPE, "", contents)
+    ):
         return reasons[0]
     for listed in (document.get(CLUSTER) or {}).values():
         for item in listed if isinstance(listed, list) else ():
@@ -109,14 +99,14 @@ def with_defaults(body: Body, contents: Contents) -> Body:
 def _defaulted(body: Body, contents: Contents) -> Body:
     """Fill in an object, and each specification of Pods and what is around it once."""
     kind = kind_of(Resource(body))
-    above = () if kind == POD else TEMPLATED.get(kind)
+    above = () if kind == schema.POD else schema.TEMPLATED.get(kind)
     spec = None if above is None else mapping_at(body, *above).get("spec")
     stored: Body
     if above is None or not isinstance(spec, dict) or not spec:
         stored = _shared(as_stored(Resource(body)).body, body)
         return stored
     metadata = () if above else tuple(map(contents.of, decisive_metadata(body)))
-    key = contents.of(spec), kind == POD, metadata
+    key = contents.of(spec), kind == schema.POD, metadata
     if (known := contents.specs.get(key)) is None:
         stored = _shared(as_stored(Resource(body)).body, body)
         contents.specs[key] = mapping_at(stored, *above)["spec"]
@@ -150,15 +140,15 @@ def refusals(body: Body, contents: Contents | None = None) -> Iterator[str]:
     yield from contents.reasons[key]
     for path in (("spec", "template"), ("spec", "jobTemplate", "spec", "template")):
         yield from _texts(mapping_at(body, *path, "metadata").get("labels"), labels=True)
-    root = root_type(kind)
-    if root != ANY:
+    root = schema.root_type(kind)
+    if root != schema.ANY:
         yield from _of_type(body, root, "", contents)
     elif isinstance(metadata, dict):
         typed = {key: value for key, value in metadata.items() if key not in _TIMES}
         yield from _of_type(typed, _METADATA, "", contents)
-    if kind in TEMPLATED:
+    if kind in schema.TEMPLATED:
         spec = mapping_at(body, "spec")
-        template = mapping_at(body, *TEMPLATED[kind])
+        template = mapping_at(body, *schema.TEMPLATED[kind])
         if kind.group == "apps":
             selector = mapping_at(spec, "selector")
             labels = mapping_at(template, "metadata", "labels")
@@ -218,21 +208,21 @@ def _texts(value: Json, *, labels: bool) -> Iterator[str]:
 def _of_type(value: Json, kind: str, field: str, contents: Contents) -> Sequence[str]:
     """Return the reasons for which a value is not of a type; of what a request leaves as it was in
     others they are known."""
-    if kind == ANY:
+    if kind == schema.ANY:
         return ()
     if value is None:
         return ("null, which decoding drops",)
     if kind in _TYPES:
         reason = _of_scalar(value, kind, field)
         return (reason,) if reason else ()
-    wanted: type[Any] = list if kind.startswith(LIST) else dict
+    wanted: type[Any] = list if kind.startswith(schema.LIST) else dict
     if not isinstance(value, wanted):
         return ("fields of another type",)
     key = contents.of(value), kind, field
     reasons = contents.reasons.get(key)
     if reasons is None:
         faults = _fields(value, kind, contents)
-        if kind.startswith((LIST, MAP)):
+        if kind.startswith((schema.LIST, schema.MAP)):
             faults = _members(value, kind, field, contents)
         reasons = contents.reasons[key] = tuple(faults)
     return reasons
@@ -299,10 +289,10 @@ def _declared(kind: str) -> Mapping[str, tuple[str, Sequence[str], bool]]:
     return {
         name: (
             field.type,
-            allowed_values(kind, name),
+            schema.allowed_values(kind, name),
             field.type == "string" and name not in _AMOUNTS,
         )
-        for name, field in fields(kind).items()
+        for name, field in schema.fields(kind).items()
     }
 
 
@@ -331,8 +321,8 @@ def _fields(body: Body, kind: str, contents: Contents) -> Iterator[str]:
         names = [name for listed in lists for name in {str(item.get("name")) for item in listed}]
         if len(set(names)) < len(names):
             yield "two elements of one name"
-    if (others := alternatives(kind)) and len(body.keys() & others) > 1:
+    if (others := schema.alternatives(kind)) and len(body.keys() & others) > 1:
         yield "several fields of which one excludes the others"
-    for name, type_name in required(kind):
+    for name, type_name in schema.required(kind):
         if name not in body or (body[name] == "" and type_name == "string"):
             yield "missing required fields"

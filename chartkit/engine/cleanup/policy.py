@@ -23,7 +23,13 @@ from chartkit.engine.kubernetes.definitions import (
     check_served,
     definition_check,
 )
-from chartkit.engine.kubernetes.kinds import CLEANUP_KINDS, GroupVersionKind, kind_of
+from chartkit.engine.kubernetes.kinds import (
+    CLEANUP_KINDS,
+    UNKNOWN,
+    GroupVersionKind,
+    kind_of,
+    scope_of,
+)
 from chartkit.engine.ports.services import labels_of
 from chartkit.engine.ports.world import OFFLINE, World
 from chartkit.engine.request import Request
@@ -185,17 +191,7 @@ def read_cleanup_policy(resource: Resource) -> CleanupPolicy:
                 faults.append(f"spec.context: {name} is not allowed in CleanUp Policy")
     if problem:
         faults.append(f"spec.schedule: {problem}")
-    for name in ("match", "exclude"):
-        block = spec.get(name) or {}
-        for part in (*(block.get("any") or ()), *(block.get("all") or ())):
-            faults.extend(
-                f"spec.{name}: {user} must not be specified: nobody asks for a cleanup"
-                for user in ("roles", "clusterRoles", "subjects")
-                if part.get(user)
-            )
-            if namespaced and (part.get("resources") or {}).get("namespaces"):
-                text = "Filtering namespaces not allowed in namespaced policies"
-                faults.append(f"spec.{name}: {text}")
+    faults.extend(_filter_faults(spec, namespaced))
     wanted, unwanted = spec["match"].get("any") or (), (spec.get("exclude") or {}).get("any") or ()
     if any(value in unwanted for value in wanted):
         faults.append("spec: CleanupPolicy is matching an empty set")
@@ -213,6 +209,21 @@ def read_cleanup_policy(resource: Resource) -> CleanupPolicy:
         _entries=compile_entries(spec.get("context") or ()),
         _conditions=None if conditions is None else compile_any_all(conditions),
     )
+
+
+def _filter_faults(spec: Body, namespaced: bool) -> Iterator[str]:
+    """Yield what Kyverno's webhook refuses of the filters of a cleanup policy."""
+    for name in ("match", "exclude"):
+        block = spec.get(name) or {}
+        for part in (*(block.get("any") or ()), *(block.get("all") or ())):
+            for user in filter(part.get, ("roles", "clusterRoles", "subjects")):
+                yield f"spec.{name}: {user} must not be specified: nobody asks for a cleanup"
+            resources = (part.get("resources") or {}) if namespaced else {}
+            if resources.get("namespaces"):
+                yield f"spec.{name}: Filtering namespaces not allowed in namespaced policies"
+            for kind in filter(scope_of(UNKNOWN), resources.get("kinds") or ()):
+                text = f"Cluster wide resource '{kind}' not allowed in namespaced policy"
+                yield f"spec.{name}: {text}"
 
 
 AnyAll = Callable[[Context], bool]

@@ -211,6 +211,23 @@ def test_a_folder_without_values_is_an_error(folder: Path) -> None:
     assert chartkit(folder, "values", "lint", "deploy", "--layer").code == 2
 
 
+def test_the_defaults_of_kyvernos_own_chart_are_not_checked(tmp_path: Path) -> None:
+    chart = "apiVersion: v2\nname: kyverno\nversion: 3.3.6\n"
+    generated = f"{chart}annotations: {{chartkit/kubernetes: '>=1.33-0'}}\n"
+    values = "templating: {}\nadmissionController: {replicas: 3}\n"
+    write_files(tmp_path, {"up/Chart.yaml": chart, "up/values.yaml": values})
+    done = chartkit(tmp_path, "values", "lint", ".")
+    assert done.code == 0
+    note = "up/values.yaml: note helm: has the defaults of Kyverno's own chart, and is not checked"
+    assert done.out.startswith(note)
+    write_files(tmp_path, {"up/values_prd.yaml": values, "own/Chart.yaml": generated})
+    write_files(tmp_path, {"own/values.yaml": values})
+    done = chartkit(tmp_path, "values", "lint", ".")
+    assert done.code == 1
+    wrong = [line.partition(":")[0] for line in done.out.splitlines() if "'templating'" in line]
+    assert sorted(wrong) == ["own/values.yaml", "up/values_prd.yaml"]
+
+
 @pytest.mark.slow
 def test_values_next_to_the_chart_of_policies_are_checked_with_it(project: Path) -> None:
     file = project / "charts/kyverno-policies/values_prd.yaml"

@@ -13,11 +13,13 @@ from chartkit.documents.input_files import read_bytes
 from chartkit.documents.reader import Document, read_file
 from chartkit.documents.unread import UNREADABLE, exclusion
 from chartkit.errors import InputError
-from chartkit.model import Body, Diagnostic, Location, Severity, mappings_at, text_of
+from chartkit.kyverno.matrix import CLUSTERS_ANNOTATION
+from chartkit.model import Body, Diagnostic, Location, Severity, mapping_at, mappings_at, text_of
 from chartkit.values.moved import ENGINE, POLICIES, REPORTER, REPORTERS_OWN, is_engine_values
 from chartkit.wording import abridged, counted
 
 _CHART_FILE: Final = "Chart.yaml"
+_DEFAULTS: Final = "values.yaml"
 _OF_CHARTS: Final = frozenset({"templates", "crds", "charts"})
 """The folders of a chart without values of its user."""
 
@@ -68,18 +70,19 @@ class FolderValues:
     """The files of folders that have values of Kyverno's charts.
 
     declares: whether documents declare releases with values; files: with values, also those that
-    cannot be read; objects: the documents of the files with other objects; others: the files with
-    neither.
+    cannot be read; objects: the documents of the files with other objects; defaults: the files with
+    the defaults of Kyverno's own chart; others: the files with none of these.
     """
 
     declares: Callable[[Sequence[Document]], bool]
     files: list[Path] = field(default_factory=list)
     objects: dict[Path, Sequence[Document]] = field(default_factory=dict)
+    defaults: list[Path] = field(default_factory=list)
     others: list[Path] = field(default_factory=list)
 
     def add(self, folder: Path) -> None:
         """Sort in the files below a folder; raise InputError where none has values."""
-        before = len(self.files)
+        before = len(self.files) + len(self.defaults)
         excludes = exclusion(folder)
         for here, folders, names in os.walk(folder):
             passed = _OF_CHARTS if _CHART_FILE in names else frozenset()
@@ -93,7 +96,7 @@ class FolderValues:
                 is_wanted = file.suffix in (".yaml", ".yml") and name != _CHART_FILE
                 if is_wanted and name[0] != "." and file.is_file() and not excludes(file):
                     self._add_file(file)
-        if len(self.files) == before:
+        if len(self.files) + len(self.defaults) == before:
             hint = "name the values files"
             raise InputError("holds no values of Kyverno's charts", Location(str(folder)), hint)
 
@@ -106,14 +109,17 @@ class FolderValues:
             (self.files if _may_be_kyvernos(file) else self.others).append(file)
             return
         if declares or _has_values(file, documents):
-            self.files.append(file)
+            (self.defaults if _has_defaults(file) else self.files).append(file)
         elif any(isinstance(item.body, dict) and "apiVersion" in item.body for item in documents):
             self.objects[file] = documents
         else:
             self.others.append(file)
 
     def left_out(self) -> Iterator[Diagnostic]:
-        """Yield the note about the files that are left out, if there are any."""
+        """Yield the notes about the files that are left out, if there are any."""
+        for file in self.defaults:
+            message = "has the defaults of Kyverno's own chart, and is not checked"
+            yield Diagnostic("helm", Severity.NOTE, message, Location(str(file)), "name it as PATH")
         if self.others:
             files = abridged([str(path) for path in self.others])
             message = f"{counted(len(self.others), 'file')} without values of Kyverno's charts"
@@ -130,6 +136,16 @@ def _may_be_kyvernos(file: Path) -> bool:
         return is_named
     is_named = is_named or any(kind in content for kind in _RELEASES)
     return is_named and (b"Controller" in content or b"kyverno" in content)
+
+
+def _has_defaults(file: Path) -> bool:
+    """Report whether a values file is that of Kyverno's own chart, as Kyverno publishes it."""
+    try:
+        chart = chart_of(file, None) if file.name == _DEFAULTS else {}
+    except InputError:
+        return False
+    is_generated = CLUSTERS_ANNOTATION in mapping_at(chart, "annotations")
+    return chart.get("name") == ENGINE and not (is_generated or engine_keys(chart))
 
 
 def _has_values(file: Path, documents: Sequence[Document]) -> bool:

@@ -249,8 +249,8 @@ def render_inputs(folder: Path, options: ChartOptions, note: Note) -> list[Resou
 
 def unread_files(folder: Path, excludes: Exclusion) -> Iterator[Diagnostic]:
     """Yield a note for each kind of file below a folder of which another program makes manifests,
-    for each link to a folder, which is not followed, and for hidden folders with manifests; charts
-    have templates of their own."""
+    for each link to a folder elsewhere, which is not followed, and for hidden folders with
+    manifests; charts have templates of their own."""
     by_program: dict[tuple[str, str], list[str]] = {}
     hidden: list[str] = []
     asserted: list[str] = []
@@ -263,7 +263,7 @@ def unread_files(folder: Path, excludes: Exclusion) -> Iterator[Diagnostic]:
         folders[:] = [name for name in there if name[0] != "."]
         for name in folders:
             path = os.path.normpath(os.path.join(here, name))
-            if os.path.islink(path) and not os.path.exists(os.path.join(path, "Chart.yaml")):
+            if os.path.islink(path) and not _is_read(path, folder):
                 yield scan_note(
                     "links to folders are not followed", Location(path), "name it as PATH"
                 )
@@ -293,6 +293,16 @@ def unread_files(folder: Path, excludes: Exclusion) -> Iterator[Diagnostic]:
         more = _and_more(len(folders) - 1, "them")
         message = f"is a hidden folder with manifests and is not read{more}"
         yield scan_note(message, Location(os.path.normpath(folders[0])), "name it as PATH")
+
+
+def _is_read(link: str, folder: Path) -> bool:
+    """Report whether a scan of a folder reads what a link to a folder leads to: a chart, or another
+    folder below."""
+    if os.path.exists(os.path.join(link, CHART_FILE)):
+        return True
+    target, whole = Path(os.path.realpath(link)), Path(os.path.realpath(folder))
+    inner = target.relative_to(whole).parts if target.is_relative_to(whole) else (".",)
+    return not any(part.startswith(".") for part in inner)
 
 
 def unread_below(folder: Path) -> Iterator[Diagnostic]:

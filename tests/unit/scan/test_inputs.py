@@ -174,7 +174,8 @@ def test_what_other_programs_make_manifests_of_is_named(tmp_path: Path) -> None:
     library = "apiVersion: v2\nname: l\nversion: 1.0.0\ntype: library\n"
     (tmp_path / "library" / "Chart.yaml").write_text(library)
     (tmp_path / "pod.yaml").write_text(POD, "utf-8")
-    (tmp_path / "linked").symlink_to(tmp_path / "b")
+    (tmp_path / "linked").symlink_to(tmp_path.parent)
+    (tmp_path / "alias").symlink_to(tmp_path / "b")
     names, notes = _notes(tmp_path)
     assert names == ["web"]
     text = "\n".join(notes).replace(f"{tmp_path}/", "")
@@ -193,6 +194,7 @@ def test_what_other_programs_make_manifests_of_is_named(tmp_path: Path) -> None:
     ):
         assert said in text
     assert text.count("the chart renders no object") == 1
+    assert "alias" not in text
     assert "hidden" not in text
     assert "Pkl" not in text
     assert "_y.tpl" not in text

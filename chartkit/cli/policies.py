@@ -267,7 +267,8 @@ def check(
 
     Metadata must be complete, the description must give reasons, both forms must exist and agree,
     and examples must have the expected results. A vendored library must match its lock file. All
-    libraries are checked if no PATH is given. Exits 1 if something is wrong.
+    libraries are checked if no PATH is given. Exits 1 if something is wrong, 2 for files that
+    cannot be read.
     """
     from chartkit.catalog.authoring.check import check_path, check_project, report, together
     from chartkit.cli.explain import known_explanations
@@ -281,7 +282,7 @@ def check(
     else:
         result = check_project(project, steps, spreading, mutate)
     show_report(report(result, known_explanations()), options)
-    raise SystemExit(1 if result.failed else 0)
+    raise SystemExit(result.exit_code)
 
 
 @policies.command(short_help="Find mistakes in policies.")
@@ -315,7 +316,7 @@ def lint(
     variables, expressions that do not compile. Warnings are what it takes and what has no effect,
     such as kinds and fields that do not exist. `lint` in chartkit.yaml sets the levels of rules
     CK7…, and turns them off. `chartkit policies check` asks more of policies in chartkit's own
-    format. Exits 1 if there is an error.
+    format. Exits 1 if there is an error, 2 for files that cannot be read.
     """
     from chartkit.catalog.authoring.check import report
     from chartkit.catalog.authoring.lint import lint_policies
@@ -338,7 +339,7 @@ def lint(
     result = lint_policies(paths, track("checking"), set_levels, release)
     show_report(report(result, known_explanations()), options)
     warned = strict and any(row.severity is Severity.WARNING for row in result.diagnostics)
-    raise SystemExit(1 if result.failed or warned else 0)
+    raise SystemExit(result.exit_code or int(warned))
 
 
 @policies.command(short_help="Add a policy to a profile of your own.")

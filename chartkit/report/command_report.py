@@ -27,6 +27,7 @@ from chartkit.model import (
     RuleResult,
     Severity,
     Status,
+    mapping_at,
     single_line,
 )
 from chartkit.report.files import write_pieces
@@ -214,7 +215,8 @@ def write_report(
     screen: Screen = PLAIN,
     query: Query | None = None,
 ) -> None:
-    """Write the report in every format; a file appears whole or not at all."""
+    """Write the report in every format; a file appears whole or not at all. Where all are files,
+    the totals that a report has are printed with their names."""
     for output in outputs:
         shows = screen if output.file is None else PLAIN
         pieces = _pieces(report, output.format, shows, query)
@@ -222,6 +224,10 @@ def write_report(
             stdout.writelines(pieces)
         else:
             write_pieces(output.file, pieces)
+    files = [str(output.file) for output in outputs if output.file is not None]
+    if files and len(files) == len(outputs) and (totals := mapping_at(report.body, "summary")):
+        counts = ", ".join(f"{name}: {count}" for name, count in totals.items())
+        stdout.write(f"{counts} ({', '.join(files)})\n")
 
 
 def _pieces(report: CommandReport, name: str, screen: Screen, query: Query | None) -> Iterable[str]:

@@ -86,7 +86,7 @@ def test_a_mistake_has_one_place_in_every_command(tmp_path: Path, name: str) -> 
         (tmp_path / folder).mkdir()
         (tmp_path / folder / "kyverno-test.yaml").write_text(TEST)
     lint = chartkit(tmp_path, "policies", "lint", "policy.yaml", "--strict")
-    assert lint.code == 1
+    assert lint.code == (2 if "error unread: " in lint.out else 1)
     scan = chartkit(tmp_path, "scan", "pod.yaml", "-p", "policy.yaml")
     test = chartkit(tmp_path, "test", ".")
     for output in (lint.out, scan.err, test.out):
@@ -105,7 +105,7 @@ def test_a_file_that_cannot_be_read_does_not_hide_the_others(tmp_path: Path) -> 
         text = MISTAKES[name][0].replace("apiVersion: v1", "apiVersion: kyverno.io/v1")
         (tmp_path / f"{name}.yaml").write_text(text)
     done = chartkit(tmp_path, "policies", "lint", ".")
-    assert done.code == 1
+    assert done.code == 2
     assert done.out.endswith("2 policies checked: 2 errors, 1 warning\n")
     body = json.loads(chartkit(tmp_path, "policies", "lint", ".", "-o", "json").out)
     assert {each["severity"] for each in body["findings"]} == {"error", "warning"}
@@ -133,7 +133,7 @@ def test_what_names_no_policy_is_a_note(tmp_path: Path) -> None:
     assert chartkit(tmp_path, "policies", "lint", ".").line.startswith(".: holds no policy")
     (tmp_path / "b/values.yaml").write_text("kyverno: {}\n")
     done = chartkit(tmp_path, "policies", "lint", ".")
-    assert (done.code, done.out.count("error unread")) == (1, 1)
+    assert (done.code, done.out.count("error unread")) == (2, 1)
 
 
 def test_a_library_of_the_own_format_is_checked_with_its_parameters(tmp_path: Path) -> None:

@@ -21,6 +21,7 @@ from chartkit.catalog.entries import kinds_of, own_libraries, vendored
 from chartkit.catalog.model import Kind
 from chartkit.catalog.policy_lint.findings import rule_findings
 from chartkit.documents.reader import Source, read_file
+from chartkit.documents.unread import EXIT_CODE, any_unread
 from chartkit.engine import RunnablePolicy
 from chartkit.engine.cel.shapes import RULE_ID as MISSPELT_FIELD
 from chartkit.engine.cluster_policy.generate import unmatched_in_background
@@ -117,6 +118,11 @@ class CheckResult:
     def failed(self) -> bool:
         """True if one of the findings is an error."""
         return any(diagnostic.severity is Severity.ERROR for diagnostic in self.diagnostics)
+
+    @property
+    def exit_code(self) -> int:
+        """The code of a command: of something that could not be read, or of an error."""
+        return EXIT_CODE if any_unread(self.diagnostics) else int(self.failed)
 
 
 def check_project(

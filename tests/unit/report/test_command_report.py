@@ -5,6 +5,7 @@ import io
 import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -164,6 +165,15 @@ def test_files_appear_next_to_standard_output(tmp_path: Path) -> None:
     write_report(report(), parse_all(["text", f"json={file}"]), stdout, Screen(colour=True))
     assert stdout.getvalue() == "\x1b[1mwidth\x1b[0m: None\n"
     assert json.loads(file.read_text("utf-8"))["count"] == 3
+
+
+def test_the_totals_of_reports_in_files_are_printed(tmp_path: Path) -> None:
+    stdout, names = io.StringIO(), [f"json={tmp_path}/r.json", f"markdown={tmp_path}/r.md"]
+    counted = replace(report(), value=lambda: {"summary": {"pass": 3, "fail": 0}})
+    write_report(counted, parse_all(names), stdout)
+    assert stdout.getvalue() == f"pass: 3, fail: 0 ({tmp_path}/r.json, {tmp_path}/r.md)\n"
+    write_report(report(), parse_all(names), stdout)
+    assert stdout.getvalue().count("\n") == 1
 
 
 @pytest.mark.parametrize("name", sorted(OF_RESULTS))

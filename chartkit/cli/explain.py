@@ -91,6 +91,8 @@ def _explained(text: str) -> str:
     messages = find_messages(text)
     if not messages:
         hint = "docs/troubleshooting.md lists those that are; `chartkit explain` lists the ids"
+        if not text.count(" "):
+            hint += "; `chartkit policies show NAME` shows a policy"
         message = "this is not an error message that chartkit knows"
         raise InputError(message, None, suggestion(text, known_explanations()) or hint)
     return as_text(messages)

@@ -163,7 +163,7 @@ def _request(
         resource if operation is Operation.UPDATE else None,
         operation,
         user_of(case.get("userinfo")),
-        values.namespace_labels(resource.namespace),
+        values.labels.get(resource.namespace, {}),
         subresource=subresource,
         kind=kind,
         variables={name: values.for_resource(name, resource.name) for name in names},

@@ -14,7 +14,6 @@ from chartkit.model import Body, Json, Resource
 OPERATIONS = ("CREATE", "UPDATE", "DELETE", "CONNECT")
 OPERATION = "request.operation"
 _EMPTY: Mapping[str, Json] = MappingProxyType({})
-_NO_LABELS: Mapping[str, str] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,15 +47,6 @@ class UserValues:
             if owner == policy and rule in (name, f"autogen-{name}", f"autogen-cronjob-{name}"):
                 return variables
         return _EMPTY
-
-    def namespace_labels(self, namespace: str) -> Mapping[str, str]:
-        """The labels of a namespace; empty where none were given."""
-        return self.labels.get(namespace, _NO_LABELS)
-
-    def parent(self, kind: GroupVersionKind) -> tuple[GroupVersionKind | None, str]:
-        """The kind of the whole object and the subresource's name, for a subresource's own kind;
-        None and empty for every other kind."""
-        return self.subresources.get(kind, (None, ""))
 
     def operation(self, policy: str, resource: str) -> str:
         """The operation to simulate for an object: CREATE where nothing is said."""
@@ -101,9 +91,9 @@ class Admissions:
         """The admission of an object; operation: CREATE, UPDATE or DELETE, above the values'."""
         values = self.values
         namespace = resource.namespace
-        labels = values.namespace_labels(namespace) or self.namespaces.get(namespace, {})
-        kind, subresource = values.parent(kind_of(resource))
-        values = self.values
+        labels = values.labels.get(namespace) or self.namespaces.get(namespace, {})
+        nothing: tuple[GroupVersionKind | None, str] = (None, "")
+        kind, subresource = values.subresources.get(kind_of(resource), nothing)
         if namespace in values.namespaces or namespace in values.labels:
             namespace_body: Body | None = values.namespaces.get(namespace)
         else:

@@ -37,31 +37,25 @@ from chartkit.schemas.kind_selectors import is_version
 
 
 class Store:
-    """A cluster, the trigger of the rule, and the objects that the rule has made so far."""
+    """A cluster, and the trigger of the rule.
 
-    __slots__ = ("_cluster", "_made", "_trigger", "_updated", "budget", "trigger")
+    made: the objects of the rule so far, in order; updated: those that were there before; each as
+    the rule last wrote it.
+    """
+
+    __slots__ = ("_cluster", "_trigger", "budget", "made", "trigger", "updated")
 
     def __init__(self, cluster: Cluster, trigger: Body, budget: Budget) -> None:
         self.trigger = trigger
         self.budget = budget
         self._cluster = cluster
         self._trigger = Cluster((trigger,))
-        self._made: dict[ObjectKey, Body] = {}
-        self._updated: dict[ObjectKey, Body] = {}
-
-    @property
-    def made(self) -> tuple[Body, ...]:
-        """Return the objects of the rule, in order, each as it was last written."""
-        return tuple(self._made.values())
-
-    @property
-    def updated(self) -> tuple[Body, ...]:
-        """Objects that were there before, as the rule last wrote them."""
-        return tuple(self._updated.values())
+        self.made: dict[ObjectKey, Body] = {}
+        self.updated: dict[ObjectKey, Body] = {}
 
     def find(self, key: ObjectKey) -> Body | None:
         """Return the object of a key; None if it does not exist."""
-        made = self._made.get(key) or self._updated.get(key)
+        made = self.made.get(key) or self.updated.get(key)
         return made or self._trigger.find(key) or self._cluster.find(key)
 
     def select(
@@ -81,16 +75,16 @@ class Store:
         Raises `BudgetError` for an object that no API server accepts.
         """
         check_object(body, "a generated object")
-        there = None if key in self._made else self.find(key)
+        there = None if key in self.made else self.find(key)
         if there is None:
-            self._made[key] = body
+            self.made[key] = body
             return
         own = {key: there["metadata"][key] for key in OF_ONE_OBJECT if key in there["metadata"]}
         body = {**body, "metadata": {**body["metadata"], **own}}
         if "status" in there:
             body.setdefault("status", there["status"])
         if not same(body, there):
-            self._updated[key] = body
+            self.updated[key] = body
 
 
 OF_ONE_OBJECT: Final = (
@@ -385,7 +379,9 @@ def compile_generate(rule: Rule, policy: Policy) -> Handler:
         except ChartkitError as error:
             # One object that cannot be made fails the whole update request.
             return replace(passed, unmade=error.message)
-        return replace(passed, generated=store.made, updated=store.updated)
+        return replace(
+            passed, generated=tuple(store.made.values()), updated=tuple(store.updated.values())
+        )
 
     return handle
 

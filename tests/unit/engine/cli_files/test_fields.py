@@ -36,7 +36,7 @@ def test_fields_have_their_own_names_and_scalars_become_texts() -> None:
 
 def test_labels_of_namespaces_are_texts() -> None:
     body: Body = {"namespaceSelector": [{"name": "n", "labels": {"managed": True}}]}
-    assert read_values(body, PLACE).namespace_labels("n") == {"managed": "true"}
+    assert read_values(body, PLACE).labels["n"] == {"managed": "true"}
 
 
 @from_table("text", "message")

@@ -32,8 +32,7 @@ def test_user_values() -> None:
     assert values.for_resource("other", "r")["a"] == "global"
     assert values.for_rule("p", "u") == {"v": 1, "e": "x"}
     assert values.for_rule("p", "other") == {}
-    assert values.namespace_labels("n") == {"b": "2"}
-    assert values.namespace_labels("z") == {}
+    assert values.labels == {"n": {"b": "2"}, "m": {}}
     assert values.operation("p", "r") == "UPDATE"
 
 

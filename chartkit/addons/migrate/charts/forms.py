@@ -142,7 +142,8 @@ def new_forms(text: str, named: NamedTemplates) -> list[NewForm | LeftPolicy]:
         except NotPlacedError as error:
             is_here = region.text == text[region.start : region.end]
             line = error.line if is_here and error.line else region.line
-            forms.append(LeftPolicy(line, error.message))
+            where = "" if is_here else ", in the named template that it includes"
+            forms.append(LeftPolicy(line, f"{error.message}{where}"))
     return forms
 
 
@@ -150,7 +151,8 @@ def _new_form(text: str, region: Region, named: NamedTemplates) -> NewForm:
     begin = re.search(r"^spec[ \t]*:[ \t]*$", text, re.MULTILINE)
     metadata = _METADATA.search(text, 0, begin.start() if begin else 0)
     if begin is None or metadata is None:
-        raise NotPlacedError("metadata and spec must each begin a line", region.line)
+        message = "metadata and spec are not blocks: write each of their keys on a line"
+        raise NotPlacedError(message, region.line)
     before = text[metadata.start() : begin.start()]
     line = region.line + text.count("\n", 0, begin.start())
     nodes = [*parse(_head(before, region), region.line), *parse(text[begin.start() :], line)]

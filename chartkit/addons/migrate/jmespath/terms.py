@@ -27,15 +27,7 @@ from chartkit.addons.migrate.expressions.presence import NOTHING, Known
 from chartkit.addons.migrate.expressions.verdict import conjunction, disjunction, either
 from chartkit.engine.budget import Budget
 from chartkit.engine.cel.syntax import Expr
-from chartkit.engine.cel.syntax.tree import (
-    Binary,
-    Call,
-    Ident,
-    Index,
-    ListLiteral,
-    Literal,
-    Select,
-)
+from chartkit.engine.cel.syntax.tree import Binary, Call, Ident, Index, ListLiteral, Literal, Select
 from chartkit.engine.jmespath.compiler import compile_node
 from chartkit.engine.jmespath.declaration import ItemsList, to_json
 from chartkit.engine.jmespath.nodes import Kind, Node

@@ -79,7 +79,7 @@ def test_fields_of_a_request_are_those_of_its_object(expression: str, expected: 
 
 
 @from_table("expression", "expected")
-def test_fields_that_expressions_only_read_are_not_named(expression: str, expected: list[str]) -> None:
+def test_fields_only_read_are_not_named(expression: str, expected: list[str]) -> None:
     spec: Body = {"volumes": [{"nfs": {}}], "containers": []}
     found = only(results(validating(expression), pod(spec=spec)))
     assert list(found.fields) == expected

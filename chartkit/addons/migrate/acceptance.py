@@ -28,7 +28,7 @@ from chartkit.wording import shortened
 
 REFUSED: Final = "Kyverno refuses it"
 IN_CLUSTER: Final = PolicyAttachments(names=UNKNOWN)
-"""What affects a policy in a cluster, which knows the kinds outside of namespaces."""
+"""The surroundings of a policy in a cluster, which knows the scope of all kinds."""
 _MOST: Final = 500
 """The most characters of a reason that is not about one rule."""
 _ALONE: Final = "/spec/rules/0"

@@ -6,6 +6,7 @@ import json
 import re
 import textwrap
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -321,6 +322,7 @@ def margins(
     are left out, since they stay with them.
     """
     made = [Margin() for _ in documents]
+    rules = Counter(document for document, _ in place_of.values())
     for comment in comments:
         path = comment.path
         if path is None:
@@ -329,9 +331,8 @@ def margins(
             index = path[2]
             if isinstance(index, int) and index in place_of:
                 at, entry = place_of[index]
-                is_alone = sum(document == at for document, _ in place_of.values()) == 1
                 section = _section(documents[at])
-                _add(made[at], section if is_alone else (*section, entry), comment.text)
+                _add(made[at], section if rules[at] == 1 else (*section, entry), comment.text)
         elif path[:1] == ("spec",) and len(path) > 1:
             _add(made[0], _section(documents[0]), comment.text)
         elif comment.is_alone or path in made[0].beside or _nearest(documents[0], path) != path:

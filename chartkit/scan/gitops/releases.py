@@ -111,16 +111,16 @@ def _rendered(
     folder = None if release.origin else repository.find(release.owner, release.chart)
     if folder is None or not is_chart(folder):
         if folder is None or not folder.is_dir():
-            where = f"is {'of ' if ' ' in release.origin else 'at '}{release.origin}"
-            if not release.origin:
-                where = "is not in this repository"
-            message = f"its chart '{release.chart}' {where}: its objects are not scanned"
             if not release.chart:
-                message = "it names no chart, as a patch may: no object is scanned"
-            hint = (
-                "helm template … | chartkit scan -" if release.chart else "scan the kustomization"
-            )
-            release.note(message, release.pointer, hint)
+                message, hint = "it names no chart, as a patch may", "scan the kustomization"
+            elif not release.origin:
+                message = f"its folder '{release.chart}' is not in this repository"
+                hint = "pipe its objects: helm template or kustomize build … | chartkit scan -"
+            else:
+                where = f"{'of' if ' ' in release.origin else 'at'} {release.origin}"
+                message = f"its chart '{release.chart}' is {where}"
+                hint = "helm template … | chartkit scan -"
+            release.note(f"{message}: its objects are not scanned", release.pointer, hint)
         elif not any(folder.resolve().is_relative_to(path.resolve()) for path in folders):
             message = f"its folder '{release.chart}' is not among the inputs: it is not scanned"
             release.note(message, release.pointer, f"chartkit scan {folder}")

@@ -114,8 +114,10 @@ def _rendered(
             if not release.chart:
                 message, hint = "it names no chart, as a patch may", "scan the kustomization"
             elif not release.origin:
-                message = f"its folder '{release.chart}' is not in this repository"
-                hint = "pipe its objects: helm template or kustomize build … | chartkit scan -"
+                # Argo CD names a folder of any kind.
+                what = "folder" if release.pointer.endswith("/path") else "chart"
+                message = f"its {what} '{release.chart}' is not in this repository"
+                hint = "helm template or kustomize build … | chartkit scan -"
             else:
                 where = f"{'of' if ' ' in release.origin else 'at'} {release.origin}"
                 message = f"its chart '{release.chart}' is {where}"

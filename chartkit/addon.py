@@ -45,8 +45,8 @@ def addons() -> Mapping[str, Addon]:
     """Return the installed add-ons by their names."""
     if find_spec(_PACKAGE) is None:
         return {}
-    found = (addon for module in modules(_PACKAGE) for addon in declarations(Addon, vars(module)))
-    return {addon.name: addon for addon in found}
+    rows = (addon for module in modules(_PACKAGE) for addon in declarations(Addon, vars(module)))
+    return {addon.name: addon for addon in rows}
 
 
 def loaded(target: str) -> Any:

@@ -188,8 +188,8 @@ class PolicySet:
         facts, completion = requests.facts(), requests.completion()
         results: list[Result] = []
 
-        def take(resource: Resource, found: Sequence[RuleResult]) -> None:
-            results.extend(_result(resource, result, facts[result.policy_id]) for result in found)
+        def take(resource: Resource, judged: Sequence[RuleResult]) -> None:
+            results.extend(_result(resource, result, facts[result.policy_id]) for result in judged)
 
         policies, processes = requests.policies.policies, 1 if why else jobs
         ObjectScan(policies, context, completion, processes, Shown()).run(given, take)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 
-def counted(count: int, one: str, more: str = "") -> str:
-    """Return a count with its noun: `1 object`, `2 objects`; more: its plural, if not with an s."""
-    return f"{count} {one if count == 1 else more or f'{one}s'}"
+def counted(count: int, singular: str, plural: str = "") -> str:
+    """Return a count with its noun: `1 object`, `2 objects`; plural: if not with an s."""
+    return f"{count} {singular if count == 1 else plural or f'{singular}s'}"
 
 
 def abridged(names: Sequence[str], most: int = 4) -> str:

@@ -118,12 +118,12 @@ def build_documents(text: str, file: str, lines: int = 0) -> Iterator[BuiltDocum
             hint = f"what begins in line {begin.line + 1 + lines} is not closed"
         raise InputError(f"is not YAML: {problem}", location, hint) from None
     except yaml.YAMLError as error:
-        found = Reader.NON_PRINTABLE.search(text)
-        if found is None:
+        control = Reader.NON_PRINTABLE.search(text)
+        if control is None:
             raise InputError(f"is not YAML: {_one_line(str(error))}", Location(file)) from None
-        before = text[: found.start()].split("\n")
+        before = text[: control.start()].split("\n")
         location = Location(file, len(before), len(before[-1]) + 1)
-        message = f"is not YAML: it holds the control character U+{ord(found[0]):04X}"
+        message = f"is not YAML: it holds the control character U+{ord(control[0]):04X}"
         raise InputError(message, location) from None
 
 

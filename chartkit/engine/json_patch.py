@@ -350,9 +350,9 @@ NO_PLACE: Final = "operation does not apply: doc is missing"
 """The beginning of the fault of an operation, after its name."""
 
 
-def located(found: tuple[Container | None, str], fault: str) -> tuple[Container, str]:
+def located(target: tuple[Container | None, str], fault: str) -> tuple[Container, str]:
     """The container and the key that a path leads to; raises `PatchError` if it is missing."""
-    container, key = found
+    container, key = target
     if container is None:
         raise PatchError(f"{fault}: {MISSING_VALUE}")
     return container, key

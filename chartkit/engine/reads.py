@@ -56,11 +56,11 @@ class Reads:
     def joined(cls, courses: Iterable[Course], *roots: Body) -> Reads:
         """Return the reads of several evaluations of the same roots, as if of a single one."""
         reads = cls(*roots)
-        known = reads._objects
+        objects_read = reads._objects
         for course in courses:
             objects, numbers = [reads._all._source], [0]
             for number, key in course:
-                noted = known.get((numbers[number], key))
+                noted = objects_read.get((numbers[number], key))
                 first, answered = noted or reads._noted(numbers[number], objects[number], key)
                 if answered:
                     objects += answered

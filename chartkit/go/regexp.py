@@ -111,10 +111,10 @@ class Regex:
     def _expand(self, template: str, match: Any) -> str:
         names = self._compiled.groupindex
 
-        def group(found: re.Match[str]) -> str:
-            if found[1]:
+        def group(reference: re.Match[str]) -> str:
+            if reference[1]:
                 return "$"
-            name = found[2] or found[3]
+            name = reference[2] or reference[3]
             is_index = (
                 name.isascii()
                 and name.isdigit()

@@ -238,11 +238,11 @@ def _added(sections: Sequence[Section], data: ReleaseData = BUILT_IN) -> Release
     return data
 
 
-def check_rows(section: Section, known: Collection[str]) -> None:
-    """Raise InputError for the first mistake that a schema does not see; known: versions of Kyverno
-    whose keys are."""
+def check_rows(section: Section, versions: Collection[str]) -> None:
+    """Raise InputError for the first mistake that a schema does not see; versions: of Kyverno
+    whose keys are known."""
     for index, row in enumerate(section.body.get("kyverno", ())):
-        _require_row(section, index, row, row["version"] in known)
+        _require_row(section, index, row, row["version"] in versions)
     for index, row in enumerate(section.body.get("faults", ())):
         for at, given in enumerate(row["affected"]):
             since, fixed = (_numbers(given.get(key, "")) for key in ("since", "fixed"))

@@ -57,16 +57,16 @@ _BOUNDS = {"int32": (-(2**31), 2**31 - 1)}
 
 
 def parse_types(
-    document: Mapping[str, Any], known: Mapping[str, Schema] | None = None
+    document: Mapping[str, Any], others: Mapping[str, Schema] | None = None
 ) -> dict[str, Schema]:
     """Every type of a document in canonical form; raises InputError for an invalid type.
 
-    known: types of other documents that these may refer to.
+    others: types of other documents that these may refer to.
     """
     types = {name: parse_type(body, name) for name, body in document.items()}
     for name, schema in types.items():
         for reference in _references(schema):
-            if reference not in types and reference not in (known or {}):
+            if reference not in types and reference not in (others or {}):
                 raise InputError(f"type {name}: no type is called {reference}", Location(name))
     return types
 

@@ -42,7 +42,7 @@ _PATCHED: Final = "PatchedResources"
 def find_expected(actual: Resource, candidates: Sequence[Resource]) -> Resource | None:
     """Return the candidate of the same version, kind, namespace and name; None if all differ."""
     identity = attrgetter("api_version", "kind", "namespace", "name")
-    return next((one for one in candidates if identity(one) == identity(actual)), None)
+    return next((row for row in candidates if identity(row) == identity(actual)), None)
 
 
 def differs(actual: Body, expected: Body) -> str:

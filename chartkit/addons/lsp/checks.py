@@ -192,7 +192,7 @@ class Checks:
 def _with_own_places(resources: Sequence[Resource]) -> Iterator[Resource]:
     """Yield objects whose places are looked for in their own templates alone: the chart is rendered
     with marks for it, which takes longer the more templates there are."""
-    own = [at for one in resources if isinstance(at := one.location.places, TemplatePlaces)]
+    own = [at for item in resources if isinstance(at := item.location.places, TemplatePlaces)]
     chart = own[0].chart.only({at.name: None for at in own}) if own else None
     for resource in resources:
         location = resource.location

@@ -72,7 +72,7 @@ class Signatures:
         return self._verified(replace(question, attestations=True), self._statements)
 
     def _verified(
-        self, question: VerificationRequest, known: Memory[Hashable, Verified]
+        self, question: VerificationRequest, memory: Memory[Hashable, Verified]
     ) -> Verified:
         artifacts = self.registries.artifacts(question.credentials)
 
@@ -94,7 +94,7 @@ class Signatures:
             return verify(artifacts, question, self.trusted())
 
         with installed():
-            return known.once((artifacts, question_key(question)), ask)
+            return memory.once((artifacts, question_key(question)), ask)
 
     def signed(self, image: str, attestor: Body, credentials: Credentials, /) -> None:
         """Verify the signature of an image by an attestor of an ImageValidatingPolicy."""

@@ -244,5 +244,5 @@ def _plain_namespaces(exclusion: Exclusion) -> bool:
 
 
 def _namespaces(exclusions: Sequence[Exclusion]) -> list[str]:
-    plain = [row.resources[_NAMESPACES] for row in exclusions if _plain_namespaces(row)]
-    return list(dict.fromkeys(name for names in plain for name in names))
+    named = [row.resources[_NAMESPACES] for row in exclusions if _plain_namespaces(row)]
+    return list(dict.fromkeys(name for names in named for name in names))

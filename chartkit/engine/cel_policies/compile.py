@@ -222,10 +222,10 @@ def _below(keys: tuple[str | int, ...], node: Json) -> Iterator[PodTemplate]:
             and isinstance(containers, list)
             and bool(containers)
             and all(
-                isinstance(one, dict)
-                and text_of(one.get("name"))
-                and isinstance(one.get("image"), str)
-                for one in containers
+                isinstance(container, dict)
+                and text_of(container.get("name"))
+                and isinstance(container.get("image"), str)
+                for container in containers
             )
         )
         if is_template:

@@ -79,8 +79,8 @@ def admission(
     if namespace is None and labels:
         metadata = {"name": attributes.namespace, "labels": dict(labels)}
         namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": metadata}
-    known = None if namespace is None else namespace_value(namespace)
-    scope = RequestScope(attributes, known, absent)
+    namespace_object = None if namespace is None else namespace_value(namespace)
+    scope = RequestScope(attributes, namespace_object, absent)
     return Admission(attributes, scope, world, request_evidence)
 
 

@@ -102,9 +102,9 @@ def _time(text: Json) -> datetime | None:
     return time.replace(tzinfo=UTC) if time is not None and time.tzinfo is None else time
 
 
-def exceptions_of(policy: CelPolicy, found: Iterable[CelException]) -> tuple[CelException, ...]:
+def exceptions_of(policy: CelPolicy, given: Iterable[CelException]) -> tuple[CelException, ...]:
     """The exceptions from a policy: once for each time that they name it, as Kyverno lists them."""
-    return tuple(item for item in found if not item.is_expired for _ in range(item.named(policy)))
+    return tuple(item for item in given if not item.is_expired for _ in range(item.named(policy)))
 
 
 def without_effect(policy: CelPolicy, exceptions: Iterable[CelException]) -> Iterator[Diagnostic]:

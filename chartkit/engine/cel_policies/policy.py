@@ -183,7 +183,7 @@ def read_cel_policy(resource: Resource) -> CelPolicy:
         *_doubles("variables", [expression.name for expression in policy.variables]),
         *_doubles("matchConditions", [expression.name for expression in policy.conditions]),
         *_doubles("validationActions", policy.actions),
-        *_doubles("conditions", [one.name for one in named_expressions(spec.get("conditions"))]),
+        *_doubles("conditions", [row.name for row in named_expressions(spec.get("conditions"))]),
     ]
     if spec.get("generate") == []:
         problems.append("spec.generate: should have at least 1 items")
@@ -257,7 +257,7 @@ def _rule(body: Body) -> ResourceRule:
 def read_validations(body: Json) -> tuple[Validation, ...]:
     """Reads a list of validations whose schema was checked."""
     keys = ("expression", "message", "messageExpression", "reason")
-    return tuple(Validation(*(one.get(key) or "" for key in keys)) for one in body or ())
+    return tuple(Validation(*(row.get(key) or "" for key in keys)) for row in body or ())
 
 
 def _doubles(field: str, names: Sequence[str]) -> list[str]:

@@ -261,7 +261,7 @@ def _rewritten_loop(loop: Body) -> Body:
         made["deny"] = _rewritten_deny(loop["deny"])
     if isinstance(loop.get("foreach"), list):
         inner = loop["foreach"]
-        made["foreach"] = [_rewritten_loop(one) if isinstance(one, dict) else one for one in inner]
+        made["foreach"] = [_rewritten_loop(own) if isinstance(own, dict) else own for own in inner]
     return made
 
 

@@ -60,7 +60,7 @@ class MatchReasons:
         if not (block.any or block.all):
             return replace(self._filter(block.direct, role, path), asked=Asked.MATCH)
         key, filters = ("any", block.any) if block.any else ("all", block.all)
-        parts = [self._filter(one, role, (*path, key, at)) for at, one in enumerate(filters)]
+        parts = [self._filter(row, role, (*path, key, at)) for at, row in enumerate(filters)]
         taken = [part for part in parts if part.holds]
         if block.any:
             holds, deciding = bool(taken), (taken or sorted(parts, key=_nearness)[-1:])[0]

@@ -205,7 +205,7 @@ class Origins:
             if part not in self.tree.read:
                 above = text.count("\n", 0, text.index(part))
                 self.tree.read[part] = resources(read_text(part, name, above))
-        return [self._object(each.body) for part in parts for each in self.tree.read[part]]
+        return [self._object(document.body) for part in parts for document in self.tree.read[part]]
 
     def _object(self, body: Body) -> Resource:
         metadata = mapping_at(body, "metadata")

@@ -102,7 +102,7 @@ class CustomResources:
 
     def undefined(self, resources: Sequence[Resource]) -> Iterator[Diagnostic]:
         """Yield a note for each custom kind among objects that no definition is known of."""
-        defined = {(known.group, known.kind) for known in self.definitions.kinds}
+        defined = {(definition.group, definition.kind) for definition in self.definitions.kinds}
         seen: set[tuple[str, str]] = set()
         for resource in resources:
             kind = kind_of(resource)

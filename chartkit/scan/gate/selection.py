@@ -79,22 +79,22 @@ class PolicyTraits:
 
     def known(self, key: str) -> set[str]:
         """Return all values that a selector of policies may name."""
-        found: set[str] = set()
+        values: set[str] = set()
         for policy in self.policies:
             if key in ("rule", "policy"):
                 given = rule_names(policy)
                 rules = {*given, *map(written_rule, given)}
                 names = self.of_policy(policy.policy.id, "policy")
-                found.update(names if key == "policy" else ())
-                found.update(rules if key == "rule" else ())
-                found.update(f"{name}/{rule}" for name in names for rule in rules if rule)
+                values.update(names if key == "policy" else ())
+                values.update(rules if key == "rule" else ())
+                values.update(f"{name}/{rule}" for name in names for rule in rules if rule)
             else:
-                found.update(self.of_policy(policy.policy.id, key))
+                values.update(self.of_policy(policy.policy.id, key))
         if key == "policy":
             # Definitions of custom kinds give results, too.
             for identity in self._facts.keys() - {policy.policy.id for policy in self.policies}:
-                found.update(self.of_policy(identity, key))
-        return found - {""}
+                values.update(self.of_policy(identity, key))
+        return values - {""}
 
 
 class Selection:

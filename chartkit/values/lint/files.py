@@ -60,18 +60,18 @@ def check_each(
 ) -> list[Diagnostic]:
     """Check several values files, each by itself; see `check_files`. A file that cannot be read is
     a row; is_part: whether there are others beside these."""
-    found: dict[str, list[Diagnostic]] = {}
+    by_file: dict[str, list[Diagnostic]] = {}
     is_part = is_part or len(files) > 1
     for file in files:
         try:
-            found[str(file)] = check_files([file], chart, highly_available)
+            by_file[str(file)] = check_files([file], chart, highly_available)
         except UNREADABLE as error:
             if not is_part:
                 raise
-            found[str(file)] = [unread_at(Location(str(file)), error)]
-    texts = {name: set(map(str, rows)) for name, rows in found.items()}
+            by_file[str(file)] = [unread_at(Location(str(file)), error)]
+    texts = {name: set(map(str, rows)) for name, rows in by_file.items()}
     diagnostics: list[Diagnostic] = []
-    for name, rows in found.items():
+    for name, rows in by_file.items():
         for row in rows:
             at = row.location.file if row.location is not None else ""
             if at == name or not is_part:

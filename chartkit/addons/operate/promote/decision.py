@@ -54,7 +54,7 @@ def caveats_of(candidate: Candidate, everywhere: bool) -> tuple[str, ...]:
     """Return the caveats of a policy: what evidence cannot show. everywhere: whether it is promoted
     in all namespaces."""
     whole = [policy for policy in candidate.compiled if not policy.policy.name.endswith(_PARTS)]
-    notes = (caveat for one in whole or candidate.compiled for caveat in _caveats(one, everywhere))
+    notes = (note for row in whole or candidate.compiled for note in _caveats(row, everywhere))
     evidence = candidate.evidence
     more = []
     if count := len(evidence.unsent):

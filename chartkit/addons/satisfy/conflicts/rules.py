@@ -161,11 +161,11 @@ class _Budget:
         return self.refuted(resource, *map(_wanted, wants))
 
 
-def conflicts(found: Sequence[Together], steps: int = _RUN_STEPS) -> Iterator[Conflict | Undecided]:
+def conflicts(sets: Sequence[Together], steps: int = _RUN_STEPS) -> Iterator[Conflict | Undecided]:
     """Yield the smallest sets of rules that no object passes, and what some steps do not decide."""
     left = _Budget(steps)
     yielded: set[frozenset[tuple[str, str]]] = set()
-    for group in found:
+    for group in sets:
         budget = _Budget(left.steps // 2, left.witnesses)
         for conflict in _of_kind(group, budget):
             key = frozenset((want.policy, _written(want)) for want in conflict.wants)

@@ -364,6 +364,6 @@ def notes_for(load: Estimate, cluster: Cluster) -> list[str]:
     return notes
 
 
-def counted(number: int, one: str, more: str = "") -> str:
-    """Return a number with its noun; more: the plural, if not with an s."""
-    return f"{number:,} {one if number == 1 else more or f'{one}s'}"
+def counted(number: int, singular: str, plural: str = "") -> str:
+    """Return a number with its noun; plural: if not with an s."""
+    return f"{number:,} {singular if number == 1 else plural or f'{singular}s'}"

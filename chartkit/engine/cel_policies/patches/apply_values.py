@@ -203,10 +203,10 @@ def resolve(place: Place) -> Sort:
     if isinstance(place, str):
         return _named(place[1:]) if place.startswith("@") else _SORTS[place]
     # Places with a sort are kept: no other one gets the identity of these.
-    known = _RESOLVED.get(id(place))
-    if known is None:
-        known = _RESOLVED[id(place)] = place, _resolved(place)
-    return known[1]
+    kept = _RESOLVED.get(id(place))
+    if kept is None:
+        kept = _RESOLVED[id(place)] = place, _resolved(place)
+    return kept[1]
 
 
 _RESOLVED: Final[dict[int, tuple[Place, Sort]]] = {}

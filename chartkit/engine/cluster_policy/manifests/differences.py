@@ -87,16 +87,16 @@ def differences(manifest: Body, body: Body, ignored: Sequence[str]) -> Sequence[
     ignored: beginnings of paths, with `*` for any text. Empty where they agree.
     """
     before, after = leaves(manifest), leaves(body)
-    plain: list[Difference] = []
+    edits: list[Difference] = []
     others: list[Difference] = []
     for key in before.keys() | after.keys():
         old, new = before.get(key), after.get(key)
         if old is not None and new is not None and _type(old) != _type(new):
             others.append(Difference(key, _typed(old), _typed(new)))
         elif old != new:
-            plain.append(Difference(key, old, new))
-    there = {(_place(difference.key), difference.before, difference.after) for difference in plain}
-    unmoved = [difference for difference in plain if not _is_moved(difference, there)]
+            edits.append(Difference(key, old, new))
+    there = {(_place(edit.key), edit.before, edit.after) for edit in edits}
+    unmoved = [difference for difference in edits if not _is_moved(difference, there)]
     remaining = [difference for difference in unmoved if not _is_default(difference)] + others
     # A test for paths that contain one of the patterns; an invalid expression matches nothing.
     expressions: list[str] = []

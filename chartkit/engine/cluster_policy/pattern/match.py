@@ -156,7 +156,7 @@ def compile_object(pattern: Body, spot: Spot) -> Check:
             text = f"pattern and resource have different structures. Path: {at}. "
             text += f"Expected map[string]interface {{}}, found {go_type(value)}"
             return Failure(at, text, place=(part, places))
-        anchors, plain = phases if variants is None else variants.entries(value, run)
+        anchors, fields = phases if variants is None else variants.entries(value, run)
         if anchors:
             for written, key in tracked:
                 if not run.found.get(written):
@@ -174,7 +174,7 @@ def compile_object(pattern: Body, spot: Spot) -> Check:
             # A condition unmet further down does not count beside an anchor that holds here.
             if skipped and not (applied and all(skip.combined for skip in skipped)):
                 return combine(skipped, path.at(places))
-        for entry in plain:
+        for entry in fields:
             failure = entry(value, places, run)
             if failure is not None:
                 return failure

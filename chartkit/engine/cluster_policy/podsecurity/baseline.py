@@ -268,7 +268,7 @@ def seccomp_required(pod: Pod) -> Violation | None:
     bad = seccomp_if_set(pod)
     if bad is not None or pod.security.get("seccompProfile") is not None:
         return bad
-    missing = [one for one in pod.containers if (one.security or {}).get("seccompProfile") is None]
+    missing = [own for own in pod.containers if (own.security or {}).get("seccompProfile") is None]
     if not missing:
         return None
     names = counted("container", (container.name for container in missing))

@@ -163,7 +163,9 @@ def is_error(term: Term, names: Names) -> bool:
             return is_error(first, names) or is_error(second, names)
         case _:
             return False
-    return any(count(expression, Ident(name)) for name in (*_OTHERS, *names.others))
+    certain = sum(count(expression, cel.variable(name)) for name in names.certain)
+    asked = sum(count(expression, Ident(name)) for name in {*_OTHERS, *names.others})
+    return asked > certain
 
 
 def condition_holds(condition: Condition, names: Names) -> Expr:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from chartkit.addons.migrate.conditions import blocks_hold
+from chartkit.addons.migrate.conditions import blocks_hold, is_error
 from chartkit.addons.migrate.conversion import NotConvertible
 from chartkit.addons.migrate.differences import (
     FAILING_DEFAULTS,
@@ -210,6 +210,8 @@ def with_entries(
                 guarded = _guarded(value, query, names)
                 if guarded != value or (isinstance(term, Value) and term.place.may_be_none):
                     names = replace(names, failing=names.failing | {own})
+                elif not is_error(value, names) and needed(value) == value:
+                    names = replace(names, certain=names.certain | {own})
                 held = _held(own, needed(guarded) if _is_needed(entry) else guarded, hold)
             if not isinstance(entry.get("variable"), dict) or _is_fetched(held, names):
                 names = replace(names, fetched=names.fetched | {own})

@@ -57,6 +57,33 @@ validate:
     )
 
 
+@pytest.mark.parametrize(
+    ("value", "expressions"),
+    [
+        (
+            "length(request.object.spec.containers)",
+            ["variables.x != 3", "object.metadata.name != 'a'"],
+        ),
+        (
+            "request.object.spec.activeDeadlineSeconds",
+            ["variables.x == 3 ? false : object.metadata.name != 'a'"],
+        ),
+    ],
+)
+def test_only_a_variable_that_may_fail_ends_a_search(value: str, expressions: list[str]) -> None:
+    rule = f"""
+context: [{{name: x, variable: {{jmesPath: {value}}}}}]
+validate:
+  message: m
+  deny:
+    conditions:
+      any:
+        - {{key: '{{{{ x }}}}', operator: Equals, value: 3}}
+        - {{key: '{{{{ request.object.metadata.name }}}}', operator: Equals, value: a}}
+"""
+    assert converted(rule, "Pod").expressions == expressions
+
+
 @from_table("entry", "reason")
 def test_entries_without_a_form_are_refused(entry: str, reason: str) -> None:
     assert reason in converted(_entry(entry)).reason

@@ -77,7 +77,7 @@ def _pod(image: str = "a:1", **metadata: object) -> Body:
             "{{ request.object.spec.activeDeadlineSeconds }}",
             "DurationGreaterThan",
             "1m",
-            "!(object.spec.activeDeadlineSeconds > 60)",
+            "object.spec.activeDeadlineSeconds <= 60",
         ),
     ],
 )

@@ -400,8 +400,9 @@ def negate(condition: Operand) -> Expr:
 
     The condition must be a bool or an error. `==` and `!=` change places, a literal becomes the
     other, a `!` goes away; a chain of which every term takes it so becomes the other chain. `<`
-    and its kin change only where an operand is a text, a duration, a timestamp or a size
-    compared with a whole number: a double could be NaN, of which neither `<` nor `>=` holds.
+    and its kin change only where an operand is a text, a duration or a timestamp, or a size or
+    a field of the request is compared with a whole number: another double could be NaN, of
+    which neither `<` nor `>=` holds.
     Operands of `==` are values of JSON: a quantity or a URL compared with another type is an
     error, which `!=` hides.
     """
@@ -453,7 +454,18 @@ def _is_total(left: Expr, right: Expr) -> bool:
     """Report whether exactly one of `<` and `>=` holds of two operands that compare."""
     if any(_is_text(side) or _is_call(side, "duration", "timestamp") for side in (left, right)):
         return True
+    if any(map(_is_of_request, (left, right))):
+        return any(map(_is_whole, (left, right)))
     return all(_is_call(side, "size") or _is_whole(side) for side in (left, right))
+
+
+def _is_of_request(expr: Expr) -> bool:
+    """Report whether an expression is a field of the request: JSON has no NaN."""
+    if isinstance(expr, tree.Call) and expr.function == "orValue" and expr.target is not None:
+        expr = expr.target
+    while isinstance(expr, tree.Select | tree.Index):
+        expr = expr.operand
+    return isinstance(expr, tree.Ident) and expr.name in ("object", "oldObject")
 
 
 def _is_call(expr: Expr, *functions: str) -> bool:

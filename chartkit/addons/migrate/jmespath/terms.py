@@ -457,9 +457,9 @@ class Names:
     objects: `request.object` and so on, by their path; others: context variables, `element` and
     what else a rule may name; taken: the names of loop variables in use; embedded: the variables
     behind the placeholders in a query; known: the paths that are there where it is evaluated;
-    fetched: the entries that are read of what others answer; failing: those that may fail; loose:
-    variables that may, as terms that are null then; rest: the object that has what is not named;
-    changes: what differs in a rule.
+    fetched: the entries that are read of what others answer; failing: those that may fail;
+    certain: those that cannot; loose: variables that may, as terms that are null then; rest: the
+    object that has what is not named; changes: what differs in a rule.
     """
 
     objects: Mapping[tuple[str, ...], Term]
@@ -470,6 +470,7 @@ class Names:
     fetched: frozenset[str] = frozenset()
     loose: Mapping[str, Term] = field(default_factory=dict)
     failing: frozenset[str] = frozenset()
+    certain: frozenset[str] = frozenset()
     rest: Term | None = None
     changes: dict[str, None] = field(default_factory=dict, compare=False, repr=False)
 

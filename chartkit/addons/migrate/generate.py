@@ -8,12 +8,12 @@ from typing import Final
 
 from chartkit.addons.migrate.conditions import conditions_hold
 from chartkit.addons.migrate.conversion import NotConvertible
-from chartkit.addons.migrate.differences import NULL_VALUES
+from chartkit.addons.migrate.differences import NULL_VALUES, SAME_NAMES
 from chartkit.addons.migrate.expressions import build as cel
 from chartkit.addons.migrate.expressions.place import ANY_MAP, Place
 from chartkit.addons.migrate.expressions.presence import reads_absent
 from chartkit.addons.migrate.expressions.verdict import disjunction
-from chartkit.addons.migrate.jmespath import Constant, Names, Term, Value, stream_of
+from chartkit.addons.migrate.jmespath import Constant, Names, Stream, Term, Value, stream_of
 from chartkit.addons.migrate.jmespath.functions.collections import merge
 from chartkit.addons.migrate.jmespath.terms import Members, computed, expression_of
 from chartkit.addons.migrate.matching.facts import Operations
@@ -90,7 +90,8 @@ def constant_text(value: Json, names: Names, what: str) -> str:
 
 def certain(term: Term, names: Names) -> Expr:
     """Return a term that is an error where it is null; raises `NotConvertible` for null itself."""
-    if isinstance(term, Value) and term.place.is_optional and not term.strict:
+    is_null = isinstance(term, Stream) and term.presence != cel.TRUE
+    if is_null or (isinstance(term, Value) and term.place.is_optional and not term.strict):
         names.note(NULL_VALUES)
         term = needed(term)
     if isinstance(term, Constant) and term.value is None:
@@ -346,6 +347,7 @@ def loop_steps(loop: Body, names: Names, namespace: str, path: str) -> Iterator[
         return disjunction(cel.negate(conditions_hold(loop["preconditions"], inner)), call)
 
     expression = _numbered(stream.all(made), path)
+    names.note(SAME_NAMES)
     yield Step({"expression": expression}, (expression,), tuple(sources.values()))
 
 

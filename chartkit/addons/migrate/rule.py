@@ -36,6 +36,7 @@ from chartkit.addons.migrate.matching.scope import (
     names_of,
     operations_of,
     scope_of,
+    written_or_connected,
 )
 from chartkit.addons.migrate.texts import (
     query_term,
@@ -141,7 +142,7 @@ def asked_of_writes(
     object before. Raises `NotConvertible`.
     """
     stated = operations_in(rule.preconditions)
-    scope = scope_of(rule, [name for name in stated.allowed if name in WRITES])
+    scope = scope_of(rule, written_or_connected(rule, stated.allowed))
     scope = replace(scope, object=replace(scope.object, validated=validated))
     if others and not operations_of(scope) <= set(WRITES):
         raise NotConvertible(others, "match")

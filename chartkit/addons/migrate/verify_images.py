@@ -11,6 +11,7 @@ from chartkit.addons.migrate.assembly import text
 from chartkit.addons.migrate.conditions import conditions_hold
 from chartkit.addons.migrate.conversion import NotConvertible
 from chartkit.addons.migrate.differences import (
+    ALL_FETCHED,
     BUNDLES,
     IMAGE_NAMES,
     ONE_ATTESTATION,
@@ -206,8 +207,9 @@ _NO_FORM: Final = {
 }
 """By field of an entry: what has no form in an ImageValidatingPolicy."""
 _ANY: Final = "*"
-_PLAIN: Final = re.compile(r"[a-z0-9-]+(\.[a-z0-9-]+)+(:[0-9]+)?/[a-z0-9._/-]*\*")
-"""A registry with a dot and the beginning of a path: what a reference begins with in any case."""
+_PLAIN: Final = re.compile(r"(?!docker\.io/)[a-z0-9-]+(\.[a-z0-9-]+)+(:[0-9]+)?/[a-z0-9._/-]*\*")
+"""A registry with a dot and the beginning of a path: what a reference begins with in any case; the
+registry docker.io is the one that a reference need not name."""
 _WITH_HOST: Final = """
 image.matches('^([^/]*[.:A-Z][^/]*|localhost)/') ? image : 'docker.io/' + image
 """
@@ -246,11 +248,14 @@ def _converted(block: Body, rule: Rule, about: Asked, place: str) -> ConvertedRu
         if block.get(key):
             raise NotConvertible(reason, f"{place}/{key}")
     scope = about.scope
-    if block.get("attestors") or block.get("attestations"):
+    asked = {name: block.get(name) is not False for name in _SETTINGS}
+    is_signed = bool(block.get("attestors") or block.get("attestations"))
+    if is_signed or asked["mutateDigest"] or asked["required"]:
         names = about.context.names
         spec = _spec(block, rule, names)
-        changes: tuple[str, ...] = (VERIFIED_AGAIN, PULL_SECRETS, IMAGE_NAMES)
-        changes += () if _is_notary(block) else (BUNDLES,)
+        changes: tuple[str, ...] = (PULL_SECRETS, IMAGE_NAMES)
+        changes += (VERIFIED_AGAIN,) if is_signed else (ALL_FETCHED,)
+        changes += (BUNDLES,) if is_signed and not _is_notary(block) else ()
         if attestations != (block.get("attestations") or []):
             changes += (ONE_ATTESTATION,)
         return ConvertedRule(
@@ -262,12 +267,8 @@ def _converted(block: Body, rule: Rule, about: Asked, place: str) -> ConvertedRu
             ),
             changes=(*changes, *names.changes),
         )
-    # An entry without attestors that asks for digests.
-    asked = {name: block.get(name) is not False for name in _SETTINGS}
-    if asked != {"mutateDigest": False, "verifyDigest": True, "required": False}:
-        raise NotConvertible(
-            "an entry without attestors, for an ImageValidatingPolicy has some", place
-        )
+    if not asked["verifyDigest"]:
+        raise NotConvertible("an entry that asks nothing of images", place)
     pod = pod_of(scope.object, scope.kinds)
     bodies = {name: _has_digest(each.element(CONTAINER), block) for name, each in pod.lists.items()}
     test = pod.every(bodies)
@@ -309,6 +310,13 @@ def _spec(block: Body, rule: Rule, names_: Names) -> Body:
     if block.get("imageRegistryCredentials"):
         spec["credentials"] = dict(block["imageRegistryCredentials"])
     settings = {name: block.get(name) is not False for name in _SETTINGS}
+    if not tests:
+        return {
+            **spec,
+            "validationConfigurations": settings,
+            "attestors": [],
+            "validations": [{"expression": cel.TRUE}],
+        }
     # Of images that are passed over, the validation asks nothing.
     settings["required"] &= exempt == cel.FALSE
     spec["validationConfigurations"] = settings

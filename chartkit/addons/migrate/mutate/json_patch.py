@@ -26,6 +26,7 @@ from chartkit.addons.migrate.jmespath.lists import from_end
 from chartkit.addons.migrate.mutate.fields import literal_value, object_type
 from chartkit.addons.migrate.mutate.loops import (
     END,
+    FIRST,
     LAST,
     Counter,
     Loop,
@@ -241,7 +242,8 @@ class Operations:
             is_there = isinstance(following, Counter)
             present = cel.TRUE if is_there else self._present(path, place)
             if making and present != cel.TRUE:
-                if is_index(following) or is_index(step):
+                is_first = following == FIRST and len(path) == len(steps) - 1
+                if is_index(step) or (is_index(following) and not is_first):
                     raise NotConvertible(f"an element of {shown(path)}, which may be absent")
                 level = min(_level(path), len(self._loops))
                 self._emit(level, "add", path, _empty(following), cel.negate(present))
@@ -266,7 +268,7 @@ class Operations:
             return place.taken_for(ANY_MAP).child(step)
         if not place.is_list:
             raise NotConvertible(f"the element {shown((*path, step))}, which may be absent")
-        if step == "0" and not place.is_optional:
+        if step == FIRST and not place.is_optional:
             # A list that is required has an element: the API server refuses an empty one.
             return replace(place.at(0), root=cel.path(place.value, 0), optional=())
         return place.at(int(step))
@@ -299,7 +301,8 @@ class Operations:
         """Return the path and the place of a value to be written, whose parents are made."""
         above, place = self._parent(steps, making=True)
         last = steps[-1]
-        inside = place.element("element") if last == END else self._below(above, place, last)
+        is_new = last == END or (last == FIRST and place.is_list)
+        inside = place.element("element") if is_new else self._below(above, place, last)
         return (*above, last), inside
 
     def put(self, steps: Sequence[Step], value: Expr, *, if_absent: bool) -> None:
@@ -418,7 +421,7 @@ def _in_order(steps: Sequence[Guarded]) -> Expr:
 
 def _empty(following: Step) -> Expr:
     """Return what is made for a step of a path to follow."""
-    return cel.literal([] if following in (END, LAST) else {})
+    return cel.literal([] if following in (END, FIRST, LAST) else {})
 
 
 def _value(value: Json, place: Place, names: Names, *, is_plain: bool) -> Expr:

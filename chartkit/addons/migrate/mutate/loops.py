@@ -31,6 +31,7 @@ from chartkit.model import Body, pointer_of
 
 _DESCENDING: Final = "Descending"
 _INDEX: Final = "index"
+FIRST: Final = "0"
 END: Final = "-"
 LAST: Final = "-1"
 _NUMBER: Final = re.compile(r"0|[1-9][0-9]*")

@@ -130,21 +130,28 @@ class StrategicMerge:
             raise NotConvertible(f"the patch removes {at.place.path}")
         if isinstance(value, str) and "{{" in value:
             if not at.takes(""):
-                return self._of_type(value, at), False
+                return self._of_type(value, at)
             return self._first_given(value, at) or (self._computed(value, at), False)
         if not at.takes(value):
             raise NotConvertible(f"{at.place.path} does not take {value!r}")
         at.place.taken_for(_SCALARS[type(value)])
         return constant(value, self.names), False
 
-    def _of_type(self, text: str, at: Field) -> Expr:
-        """Return a variable that gives what a field takes that is not a string."""
+    def _of_type(self, text: str, at: Field) -> tuple[Expr, bool]:
+        """Return a variable that gives what a field takes that is not a string, and whether it is
+        an optional."""
         term = term_of(text, self.names)
         match term:
             case Constant(value) if at.takes(value):
-                return constant(value, self.names)
-            case Value(place) if place.type == at.place.type and not place.is_optional:
-                return place.value
+                return constant(value, self.names), False
+            case Value(place, strict) if place.type == at.place.type and not at.is_whole_object:
+                is_merged = place.is_list and not at.is_whole_list
+                if not is_merged and (strict or not place.is_optional):
+                    self.replaces = self.replaces or place.is_list
+                    if not place.is_map:
+                        return place.value, False
+                    # An empty map would be written.
+                    return cel.method(_OPTIONAL, "ofNonZeroValue", place.value), True
         raise NotConvertible(f"{at.place.path} is set to a variable, and is not a string")
 
     def _computed(self, text: str, at: Field) -> Expr:

@@ -60,13 +60,19 @@ def require_object(patch: Json) -> Body:
 
 def note_unused(patch: Json, names: Names) -> None:
     """Note variables that may name nothing, in a patch whose anchors may keep them from use."""
-    keys = [str(key) for path, _ in leaves(patch) for key in path]
-    anchors = [parse_anchor(key) for key in keys if "{{" not in key]
-    if not any(anchor and anchor.kind in HANDLED and anchor.key != "name" for anchor in anchors):
+    parts_of = [(path, str(value)) for path, value in leaves(patch)]
+    if not any(_may_miss(str(key), text) for path, text in parts_of for key in path):
         return
-    texts = (text for _, text in leaves(patch) if isinstance(text, str) and has_variable(text))
-    if any(is_error(term_of(text, names), names) for text in texts):
+    if any(is_error(term_of(text, names), names) for _, text in parts_of if has_variable(text)):
         names.note(UNUSED_VARIABLES)
+
+
+def _may_miss(key: str, wanted: str) -> bool:
+    """Report whether a key has an anchor that may not be met; wanted: the value below it."""
+    anchor = parse_anchor(key) if "{{" not in key else None
+    if anchor is None or anchor.kind not in HANDLED:
+        return False
+    return anchor.key != "name" or not (wanted == "*" or has_variable(wanted))
 
 
 def has_additions(patch: Body) -> bool:

@@ -26,6 +26,7 @@ from chartkit.addons.migrate.matching.scope import (
     names_of,
     operations_of,
     scope_of,
+    written_or_connected,
 )
 from chartkit.addons.migrate.mutate import converted_form, mutations_of
 from chartkit.addons.migrate.rule import (
@@ -77,9 +78,10 @@ def _converted(rule: Rule, policy: Policy) -> ConvertedRule:
     if not all(str(loop.get("list")).startswith("target.") for loop in body.get("foreach") or ()):
         raise NotConvertible("existing objects patched for each element of the trigger's lists")
     stated = operations_in(rule.preconditions)
-    scope = scope_of(rule, [name for name in stated.allowed if name in WRITES])
-    if "DELETE" in operations_of(scope):
-        raise NotConvertible("existing objects that change when a trigger is deleted", "match")
+    scope = scope_of(rule, written_or_connected(rule, stated.allowed))
+    if not operations_of(scope) <= set(WRITES):
+        reason = "existing objects that change when a trigger is deleted or connected to"
+        raise NotConvertible(reason, "match")
     trigger = replace(scope.object, root=cel.path(*_OBJECT))
     names = names_of(scope, is_extended=False).with_object(Value(trigger))
     context = context_of(rule.context, names, policy.namespace)

@@ -13,7 +13,7 @@ from typing import Final
 from chartkit.addons.migrate import differences
 from chartkit.addons.migrate.proof.forms import AS_STORED
 from chartkit.addons.migrate.proof.leaves.paths import GLOBAL
-from chartkit.addons.migrate.proof.model import Answer, Aspect, Result
+from chartkit.addons.migrate.proof.model import Answer, Aspect, Result, canonical
 from chartkit.addons.migrate.proof.requests.case import Case
 from chartkit.addons.migrate.proof.requests.schema import REPLICATION_CONTROLLER
 from chartkit.documents.reader import parse_yaml
@@ -85,11 +85,15 @@ class NamedDifferences:
         if self.general and not two.new_errors and _loads_by_word(two.old_errors):
             return differences.ENTRIES_BY_WORD.text
         if aspect is Aspect.MUTATION:
-            is_tidied = self.general and has_irregular_lists(case.document.get("object"))
-            is_read = differences.PLAIN_TEXTS in self.changes and _is_read_as_yaml(case)
-            if is_tidied:
+            if self.general and has_irregular_lists(case.document.get("object")):
                 return differences.TIDIED_LISTS.text
+            if self.general and _is_replication_controller(case, legacy, ask_new):
+                return differences.REPLICATION_CONTROLLERS.text
+            is_read = differences.PLAIN_TEXTS in self.changes and _is_read_as_yaml(case)
             return differences.PLAIN_TEXTS if is_read else ""
+        if aspect is Aspect.GENERATION and differences.SAME_NAMES in self.changes:
+            names = [_identity(body) for body in new.generated]
+            return differences.SAME_NAMES if len(set(names)) < len(names) else ""
         if aspect not in (Aspect.RESULT, Aspect.REPORT, Aspect.ADMISSION):
             return ""
         if any(_has_several(case, wildcard) for wildcard in self.wildcards):
@@ -172,14 +176,27 @@ def _is_replication_controller(case: Case, legacy: Answer, ask_new: Ask) -> bool
     to which policies in CEL are extended."""
     if mapping_at(case.document, "object").get("kind") != REPLICATION_CONTROLLER.kind:
         return False
-    other: Body = {"apiVersion": "apps/v1", "kind": "ReplicaSet"}
     bodies = {
-        key: {**case.document[key], **other}
+        key: _as_replica_set(case.document[key])
         for key in ("object", "oldObject")
         if case.document.get(key)
     }
-    same = replace(case, document={**case.document, **bodies})
-    return ask_new(same, Phase).result is legacy.result
+    answer = ask_new(replace(case, document={**case.document, **bodies}), Phase)
+    patched = legacy.patched and _as_replica_set(legacy.patched)
+    return answer.result is legacy.result and canonical(answer.patched) == canonical(patched)
+
+
+def _as_replica_set(body: Body) -> Body:
+    made = {**body, "apiVersion": "apps/v1", "kind": "ReplicaSet"}
+    selector = mapping_at(body, "spec").get("selector")
+    if isinstance(selector, dict):
+        made["spec"] = {**body["spec"], "selector": {"matchLabels": selector}}
+    return made
+
+
+def _identity(body: Body) -> tuple[str, str, str]:
+    metadata = mapping_at(body, "metadata")
+    return str(body.get("kind")), str(metadata.get("namespace")), str(metadata.get("name"))
 
 
 def _breaks_queries(case: Case, errors: Collection[str]) -> bool:

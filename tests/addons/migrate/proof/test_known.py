@@ -176,14 +176,19 @@ def test_one_of_several_annotations_is_chance() -> None:
     assert not prove(conversion.legacy, (Resource(document),), (several,), options=options).equal
 
 
-def test_policies_in_cel_are_not_extended_to_replication_controllers() -> None:
-    rule = """
-      validate:
-        message: "no"
-        pattern: {metadata: {labels: {team: "?*"}}}
+@pytest.mark.parametrize(
+    "extended",
+    [
+        "validate: {message: m, pattern: {metadata: {labels: {team: '?*'}}}}",
+        "mutate: {patchStrategicMerge: {spec: {+(enableServiceLinks): false}}}",
+    ],
+)
+def test_policies_in_cel_are_not_extended_to_replication_controllers(extended: str) -> None:
+    rule = f"""
+      {extended}
     - name: mutates
-      match: {any: [{resources: {kinds: [Pod]}}]}
-      mutate: {patchStrategicMerge: {metadata: {labels: {+(tier): none}}}}
+      match: {{any: [{{resources: {{kinds: [Pod]}}}}]}}
+      mutate: {{patchStrategicMerge: {{metadata: {{labels: {{+(tier): none}}}}}}}}
 """
     conversion = convert(legacy(rule))
     forms = [Resource(body) for body in conversion.documents]
@@ -211,7 +216,10 @@ _REPLICATION_CONTROLLER = {
     "apiVersion": "v1",
     "kind": "ReplicationController",
     "metadata": {"name": "x", "namespace": "x"},
-    "spec": {"template": {"spec": {"containers": [{"name": "x", "image": "x"}]}}},
+    "spec": {
+        "selector": {"app": "x"},
+        "template": {"spec": {"containers": [{"name": "x", "image": "x"}]}},
+    },
 }
 
 

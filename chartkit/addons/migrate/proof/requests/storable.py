@@ -321,6 +321,8 @@ def _fields(body: Body, kind: str, contents: Contents) -> Iterator[str]:
         names = [name for listed in lists for name in {str(item.get("name")) for item in listed}]
         if len(set(names)) < len(names):
             yield "two elements of one name"
+    if kind == "core.v1.Binding" and not mapping_at(body, "target").get("name"):
+        yield "missing required fields"
     if (others := schema.alternatives(kind)) and len(body.keys() & others) > 1:
         yield "several fields of which one excludes the others"
     for name, type_name in schema.required(kind):

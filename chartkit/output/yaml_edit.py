@@ -95,11 +95,15 @@ def _steps(value: Json, wanted: Json) -> list[_Step]:
     """Return the values of a wanted mapping or list, in the order in which they are written."""
     if isinstance(value, dict) and isinstance(wanted, dict):
         indexes = {key: index for index, key in enumerate(value)}
-        order, at = [key for key in value if key in wanted], 0
+        new = leading = list[str]()
+        behind: dict[str, list[str]] = {}
         for key in wanted:
-            if key not in indexes:
-                order.insert(at, key)
-            at = order.index(key, at if key not in indexes else 0) + 1
+            if key in indexes:
+                new = behind[key] = []
+            else:
+                new.append(key)
+        kept = (key for key in value if key in behind)
+        order = [*leading, *(name for key in kept for name in (key, *behind[key]))]
         return [(indexes.get(key), key, wanted[key]) for key in order]
     if not isinstance(value, list) or not isinstance(wanted, list):
         raise _NotEditableError

@@ -100,9 +100,10 @@ def migrate_chart(
     forms, left, present = _placed(sources, named)
     texts: dict[Path, str] = {}
     _leave_together(forms, left)
+    switched = _switched(folder) if forms else {}
     while forms:
-        texts = _texts(folder, sources, forms, prefix)
-        numbered = _texts(folder, sources, forms, prefix, is_numbered=True)
+        texts = switched | _texts(folder, sources, forms, prefix)
+        numbered = switched | _texts(folder, sources, forms, prefix, is_numbered=True)
         differences = _differences(folder, numbered, forms, given, target, known, agree)
         if not differences:
             break
@@ -234,7 +235,7 @@ def _texts(
     prefix: str,
     is_numbered: bool = False,
 ) -> dict[Path, str]:
-    """Return the files of a chart that get the new forms."""
+    """Return the templates of a chart that get the new forms."""
     texts = {
         file: with_forms(sources[file], policies, is_numbered) for file, policies in forms.items()
     }
@@ -242,6 +243,12 @@ def _texts(
         own = folder / "templates" / HELPERS
         others = (text for file, text in (dict(sources) | texts).items() if file != own)
         texts[own] = helpers(prefix, list(others))
+    return texts
+
+
+def _switched(folder: Path) -> dict[Path, str]:
+    """Return the other files of a chart that get the switch."""
+    texts: dict[Path, str] = {}
     values, schema, readme = (
         folder / name for name in ("values.yaml", "values.schema.json", "README.md")
     )

@@ -200,6 +200,7 @@ class TemplateCode:
         if not self.variants.wild.intersection(parts):
             return match[0]
         text = re.sub(r"(?<=\()\s+|\s+(?=\))", "", match[1])
+        text = re.sub(r"\n\s*", " ", text)
         facts = f'"text" {_printed(text)} "values" {argument(self.list_code(parts))}'
         # What is absent is equal to no text, and ends with none.
         wild = text.replace(".orValue(null)", ".orValue('')")

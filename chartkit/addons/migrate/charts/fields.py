@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Final
 
@@ -40,8 +41,25 @@ IDENTITY: Final = ("subject", "issuer")
 TEXT_MAPS: Final = frozenset({"labels", "annotations", "nodeSelector", "matchLabels"})
 
 
+def opposite(operator: str) -> str:
+    """Return the operator of a condition that asks for the opposite, empty for none.
+
+    Of `GreaterThan` it is `LessThan`, and the other way round.
+    """
+    for word, other in (("Greater", "Less"), ("Less", "Greater"), ("Not", "")):
+        if word in operator:
+            return operator.replace(word, other)
+    return re.sub("(?=In$|Equals?$)", "Not", operator)
+
+
 def condition(term: Term, setting: tuple[str, str]) -> Term:
     """Return the condition for the first value of a setting."""
+    match term:
+        case Call("ternary", (Literal(first, True), Literal(second, True), decides)):
+            texts = [text.lower() for text in (first, second)]
+            wanted = [text == setting[0].lower() for text in texts]
+            if wanted[0] != wanted[1]:
+                return decides if wanted[0] else Call("not", (decides,))
     if isinstance(term, Call) and term.name in ("toYaml", "quote") and len(term.arguments) == 1:
         term = term.arguments[0]
     if setting[0] == "true":

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -137,7 +138,7 @@ def new_forms(text: str, named: NamedTemplates) -> list[NewForm | LeftPolicy]:
             continue
         try:
             api = served(text, region, named.nodes)
-            form = _new_form(region.text, region, named)
+            form = _new_form(region, named)
             forms.append(replace(form, served=api))
         except NotPlacedError as error:
             is_here = region.text == text[region.start : region.end]
@@ -147,7 +148,9 @@ def new_forms(text: str, named: NamedTemplates) -> list[NewForm | LeftPolicy]:
     return forms
 
 
-def _new_form(text: str, region: Region, named: NamedTemplates) -> NewForm:
+def _new_form(region: Region, named: NamedTemplates, is_apart: bool = False) -> NewForm:
+    """Return a policy's new form; is_apart: whether each rule has a policy of its own."""
+    text = region.text
     begin = re.search(r"^spec[ \t]*:[ \t]*$", text, re.MULTILINE)
     metadata = _METADATA.search(text, 0, begin.start() if begin else 0)
     if begin is None or metadata is None:
@@ -161,12 +164,16 @@ def _new_form(text: str, region: Region, named: NamedTemplates) -> NewForm:
         whole = f"{_head(before, region)}{text[begin.start() :]}{closing}"
         nodes = parse(f"{region.prefix}{whole}", region.line)
     template = PolicyTemplate(nodes, named.nodes, region.variables, named.values)
+    template.is_apart = is_apart
     switch = f"{region.root}.Values.{SWITCH}"
     variants = Variants(template, region.line, f'eq {switch} "both"')
     variants.explore()
     writer = Writer(variants)
     parts: dict[str, list[str]] = {}
     documents = writer.ways.documents()
+    if variants.is_divided and not is_apart:
+        with suppress(NotPlacedError):
+            return _new_form(region, named, is_apart=True)
     for document in documents:
         kind, _, end = document.partition("/")
         is_doubled = kind.removeprefix("Namespaced") == VALIDATING
@@ -196,7 +203,7 @@ def _new_form(text: str, region: Region, named: NamedTemplates) -> NewForm:
         {key: text.replace(helper, own) for key, text in texts.items()},
         any(helper in text for text in texts.values()),
         list(variants.guards.values()),
-        any(map(variants.list_of, documents)),
+        is_apart or any(map(variants.list_of, documents)),
         {
             tuple(path): variants.is_list(code)
             for code in template.decisions

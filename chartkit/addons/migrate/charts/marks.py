@@ -83,7 +83,8 @@ class PolicyTemplate:
     characters that these do not have, and of marks in quotes; suffixes: what marks end with, by
     number; chosen: the values that choose kinds and operations, by field; references: the numbers
     of marks of image references, with whether these have a path; used: what they are here; tried:
-    in place of the chart's; by_rule: the list of which each item is a policy of its own.
+    in place of the chart's; by_rule: the list of which each item is a policy of its own;
+    is_apart: whether each rule is.
     """
 
     nodes: Sequence[Node]
@@ -107,6 +108,7 @@ class PolicyTemplate:
     used: dict[str, Sequence[str]] = field(default_factory=dict)
     tried: dict[str, Sequence[str]] = field(default_factory=dict)
     by_rule: str = ""
+    is_apart: bool = False
 
     def marked(self, term: Term, list_key: str = "") -> str:
         """Return the mark of a term that no mark replaces so far."""

@@ -110,7 +110,7 @@ def cases(
         values = json.loads(json.dumps(merge(whole, enabled) if number % 2 else whole))
         added = [part for part in missing if chance.random() < _LIKELY]
         values = reduce(merge, added, values)
-        changes = [_change(values, chance, paths) for _ in range(_CHANGES)]
+        changes = _changed(values, chance, paths)
         changes += [".".join(next(_paths(part))) for part in added]
         yield ValuesCase(f"changed values ({', '.join(filter(None, changes))})", values, False)
 
@@ -176,11 +176,22 @@ def _enabled(value: Body) -> Body:
     return {key: inner for key, inner in made.items() if inner != {}}
 
 
-def _change(values: Body, chance: random.Random, decisive: Collection[tuple[str, ...]]) -> str:
-    """Change a value in place, and return its path; decisive: the paths of every other change."""
+def _changed(
+    values: Body, chance: random.Random, decisive: Collection[tuple[str, ...]]
+) -> list[str]:
+    """Change values in place, and return their paths; decisive: the paths of every other one."""
     leaves = list(_leaves(values, ())) or [("", dict[str, Json](), "")]
     likely = [leaf for leaf in leaves if tuple(leaf[0].split(".")) in decisive]
-    path, holder, key = chance.choice(likely if likely and chance.random() < _LIKELY else leaves)
+    paths = []
+    for _ in range(_CHANGES):
+        is_likely = likely and chance.random() < _LIKELY
+        path, holder, key = chance.choice(likely if is_likely else leaves)
+        _change(holder, key, chance)
+        paths.append(path)
+    return paths
+
+
+def _change(holder: Body, key: str, chance: random.Random) -> None:
     value = holder.get(key)
     if isinstance(value, bool):
         holder[key] = not value
@@ -193,7 +204,6 @@ def _change(values: Body, chance: random.Random, decisive: Collection[tuple[str,
         holder[key] = chance.choice(other)
     elif isinstance(value, int):
         holder[key] = chance.randint(1, 30)
-    return path
 
 
 def _leaves(value: Body, path: tuple[str, ...]) -> Iterator[tuple[str, Body, str]]:

@@ -6,6 +6,7 @@ has two items, or three, or none.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Sequence
 from typing import Final
@@ -19,6 +20,7 @@ from chartkit.addons.migrate.charts.fields import (
     TEXT_LISTS,
     TEXT_MAPS,
     condition,
+    opposite,
 )
 from chartkit.addons.migrate.charts.marks import (
     DURATION_FORM,
@@ -54,6 +56,7 @@ from chartkit.addons.migrate.charts.template import (
 )
 from chartkit.engine.scalars.wildcard import has_wildcard
 from chartkit.helm.syntax import Call, Inner, Literal, Path, Term
+from chartkit.model import Json
 
 _LIST_HEAD: Final = re.compile(r"^[ \t]*(?:- )?(\w+):[ \t]*$", re.MULTILINE)
 _OF_STANDARDS: Final = re.compile(r"podSecurity:\n(?:(?!.*validate:).*\n)*?[ \t]+exclude:\s*\Z")
@@ -170,12 +173,19 @@ class _Run(Decisions):
             raise NotPlacedError(f"several values choose {key}", self._line)
         if self._loop is not None and self._uses_item(value):
             self._policy.by_rule = self._loop[0]
-        usual = value.arguments[0] if isinstance(value, Call) and value.name == "default" else value
-        sample = self._sample(value) or [self._constant(item) for item in listed(usual) or ()]
+        sample = self._usual(value)
         is_known = isinstance(sample, list) and sample and all(isinstance(x, str) for x in sample)
         used = self._policy.tried.get(key) or (sample if is_known else DEFAULTS[key])
         self._policy.used[key] = used
         return [Literal(item, True) for item in used]
+
+    def _usual(self, term: Term) -> Json:
+        """Return what a term is by the chart's values, or by a default that the template has."""
+        match term:
+            case Call("default" | "ternary", (usual, *_)) if not self._sample(term):
+                items = listed(usual)
+                return self._constant(usual) if items is None else list(map(self._constant, items))
+        return self._sample(term)
 
     def _output(self, term: Term, scope: Scope) -> str:
         match self._followed(term):
@@ -332,10 +342,16 @@ class _Run(Decisions):
     def _scalar(self, term: Term) -> str:
         """Return the mark of a scalar, or the value of a setting that is decided."""
         setting, key = self._setting(), self._key()
+        usual = self._usual(term) if key == "operator" else None
+        if isinstance(usual, str):
+            setting = usual, opposite(usual)
         if setting is not None and not self._uses_item(term):
-            if key == "level":
-                code = f'not (has {show_argument(term)} (list "baseline" "restricted"))'
-                self._policy.refused[code] = show(term), "is neither baseline nor restricted"
+            if key in ("level", "operator") and not _chooses(term):
+                choices = sorted(setting)
+                code = (
+                    f"not (has {show_argument(term)} (list {' '.join(map(json.dumps, choices))}))"
+                )
+                self._policy.refused[code] = show(term), f"is neither {' nor '.join(choices)}"
             is_usual = setting[0] != "Ignore"
             return setting[not self._holds(condition(term, setting), int(is_usual))]
         if key == "version" and self._last_list() == "podSecurity":
@@ -399,6 +415,11 @@ class _Run(Decisions):
         if _BEHIND_QUOTE.search(before):
             self._policy.quoted.add(number)
         return MARK_FORM.format(number, index) + self._policy.suffixes.get(number, "")
+
+
+def _chooses(term: Term) -> bool:
+    """Report whether a term is one of two constants."""
+    return isinstance(term, Call) and term.name == "ternary"
 
 
 def _within_tpl(term: Term) -> Term:

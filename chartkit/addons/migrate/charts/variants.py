@@ -81,7 +81,8 @@ class Variants:
     the reason; guarded: the decisions among them; looped: those of the items of a list, with the
     list; companions: decisions that others depend on, by these; refused: those without a new form
     together; controllers: the value that chooses controllers; takes_null: whether a pattern has
-    null whatever the values are, and not for what these leave out.
+    null whatever the values are, and not for what these leave out; is_divided: whether decisions
+    together divide the policy otherwise than each alone.
     """
 
     template: PolicyTemplate
@@ -99,6 +100,7 @@ class Variants:
     refused: list[Variant] = field(default_factory=list)
     controllers: Term | None = None
     takes_null: bool = False
+    is_divided: bool = False
     _texts: dict[tuple[str, Term | None], tuple[str, Sequence[Body]]] = field(default_factory=dict)
     _known: dict[tuple[tuple[str, int], ...], Mapping[str, Body]] = field(default_factory=dict)
 
@@ -245,38 +247,68 @@ class Variants:
         return False
 
     def _find_base(self) -> None:
-        try:
-            self.bodies({})
+        """Find decisions that have a new form: none taken, else all, else one."""
+        first = self._error({})
+        if first is None and self.bodies({}):
             return
-        except NotPlacedError as error:
-            first = error
-        changes = [{key: int(not value)} for key, value in self.template.decisions.items()]
-        one_each = dict.fromkeys(self.template.items, 1)
-        for base in (one_each, *changes, None):
+        bases: list[dict[str, int] | None] = [self._everything()]
+        if first is not None:
+            bases.append(dict.fromkeys(self.template.items, 1))
+            bases += ({key: int(not value)} for key, value in self.template.decisions.items())
+            bases.append(None)
+        for base in bases:
             self.takes_null, self.base = base is None, base or {}
-            try:
-                self.bodies({})
-            except NotPlacedError:
-                continue
-            return
-        raise first
+            if base != {} and self._error({}) is None and self.bodies({}):
+                return
+        self.takes_null, self.base = False, {}
+        if first is not None:
+            raise first
 
-    def _try(self, key: str, variant: Variant) -> None:
-        """Refuse a decision that has no new form in a variant."""
+    def _everything(self) -> dict[str, int]:
+        """Return all decisions as taken; empty where some exclude others."""
+        taken: dict[str, int] = {}
+        usual = dict(self.template.decisions)
+        while new := self._switches(taken):
+            taken |= dict.fromkeys(new, 1)
+            self._error(taken)
+        for key in taken:
+            self._error({**taken, key: 0})
+        if not self._switches(taken):
+            return taken
+        self.template.decisions.clear()
+        self.template.decisions |= usual
+        return {}
+
+    def _switches(self, taken: Variant) -> list[str]:
+        """Return the decisions that are not among those taken, without the lengths of lists."""
+        return [
+            key for key in self.template.decisions if key not in taken and not self.is_list(key)
+        ]
+
+    def _error(self, variant: Variant) -> NotPlacedError | None:
+        """Return why a variant has no new form, None where it has."""
         try:
             self.bodies(variant)
         except NotPlacedError as error:
+            return error
+        return None
+
+    def _try(self, key: str, variant: Variant) -> None:
+        """Refuse a decision that has no new form in a variant."""
+        error = self._error(variant)
+        if error is None:
+            return
+        if variant[key] == MORE:
             line = error.line or self.template.lines.get(key, self.line)
-            if variant[key] == MORE:
-                raise NotPlacedError(error.message, line) from None
-            taken, other = {key: bool(variant[key])}, self._companion(variant)
-            if other:
-                value = self.others(other)[0]
-                self.companions[key, variant[key]] = {other: value}
-                taken[other] = not value
-            else:
-                self.guarded.add(key)
-            self._guard(taken, error.message)
+            raise NotPlacedError(error.message, line)
+        taken, other = {key: bool(variant[key])}, self._companion(variant)
+        if other:
+            value = self.others(other)[0]
+            self.companions[key, variant[key]] = {other: value}
+            taken[other] = not value
+        else:
+            self.guarded.add(key)
+        self._guard(taken, error.message)
 
     def _guard(self, taken: Mapping[str, bool], reason: str) -> None:
         """Stop Helm where decisions are taken in a way that has no new form."""
@@ -373,8 +405,9 @@ class Variants:
         if not self.takes_null and has_null(mapping_at(legacy, "spec").get("rules")):
             raise NotPlacedError(NULL, self.line)
         whole = Resource(legacy, Location("", self.line))
+        is_each = self.template.is_apart or self.template.by_rule
         try:
-            conversions = list(map(convert, by_rule(whole) if self.template.by_rule else [whole]))
+            conversions = [convert(whole), *map(convert, by_rule(whole) if is_each else ())]
         except ChartkitError as error:
             raise NotPlacedError(self._readable(error.message), self.line) from None
         for outcome in (outcome for each in conversions for outcome in each.outcomes):
@@ -382,6 +415,7 @@ class Variants:
                 raise NotPlacedError("operations from values have no form in CEL", self.line)
             if outcome.reason:
                 raise NotPlacedError(self._readable(outcome.reason), self.line)
+        del conversions[: bool(is_each)]
         documents = [self._marked(body) for each in conversions for body in each.documents]
         return legacy["metadata"]["name"], documents
 
@@ -414,7 +448,8 @@ class Variants:
                 "spec": self._spec(body["kind"], spec, variant, len(documents) == 1)
             }
         loops = [name for name in bodies if self.list_of(name)]
-        if len(loops) < len(bodies) and (loops or self.template.by_rule):
+        is_mixed = len(loops) < len(bodies) and bool(loops or self.template.by_rule)
+        if is_mixed and not self.template.is_apart:
             raise NotPlacedError("the items of a list have policies of their own", self.line)
         return bodies
 

@@ -4,6 +4,7 @@ policies that there are with them."""
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import combinations, filterfalse
 
@@ -74,23 +75,36 @@ class Ways:
                 ways.append({**before, **taken})
         return ways
 
+    def needed(self, document: str) -> list[str]:
+        """Return the decisions of which one is taken where there is a policy: the others change
+        nothing of that."""
+        base, bodies = self.variants.base, self.variants.bodies
+        none = {key: 0 for key, value in base.items() if value and key in self.variants.choices}
+        with suppress(NotPlacedError):
+            if document in bodies({}) and document not in bodies(none):
+                for key in list(none):
+                    others = {name: 0 for name in none if name != key}
+                    none = none if document in bodies(others) else others
+                return list(none)
+        return []
+
     def _check(self, documents: Sequence[str]) -> None:
         """Refuse decisions that have new forms alone and none together, and those that together
         make other policies than each alone."""
+        variants = self.variants
         alone = [taken for _, taken in self.others({}, is_alone=True)]
         pairs = [{**one, **two} for one, two in combinations(alone, 2) if not {*one} & {*two}]
         ways = {
-            document: self.of(document)
-            for document in documents
-            if not self.variants.list_of(document)
+            document: self.of(document) for document in documents if not variants.list_of(document)
         }
+        needed = {document: self.needed(document) for document in ways}
         for variant in (*(taken for _, taken in self.others({})), *pairs):
-            if self.variants.is_refused(variant):
+            if variants.is_refused(variant):
                 continue
             try:
-                made = set(filterfalse(self.variants.list_of, self.variants.bodies(variant)))
+                made = set(filterfalse(variants.list_of, variants.bodies(variant)))
             except NotPlacedError as error:
-                self.variants.refuse_together(variant, error.message)
+                variants.refuse_together(variant, error.message)
                 continue
             expected = {
                 document
@@ -99,6 +113,8 @@ class Ways:
                     all(self.now(key, variant) == value for key, value in way.items())
                     for way in ways[document]
                 )
+                if not needed[document] or any(self.now(key, variant) for key in needed[document])
             }
             if made != expected:
-                self.variants.refuse_together(variant, "together they divide the policy otherwise")
+                variants.is_divided = True
+                variants.refuse_together(variant, "together they divide the policy otherwise")

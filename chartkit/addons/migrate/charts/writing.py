@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import operator
 import re
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import reduce
 from typing import Any, Final
 
 from chartkit.addons.migrate.charts.chosen import KINDS, OPERATIONS
@@ -59,15 +62,19 @@ class Writer:
         def get(fixed: dict[str, int]) -> Json:
             return self.variants.bodies(fixed).get(document, {}).get("spec", _MISSING)
 
-        return [
-            (
-                self._condition(
-                    {key: way[key] for key in way if here or way[key] != self.ways.now(key, {})}
-                ),
-                merged(self._entry("spec:", get, {**inside, **way}, 0, "spec")),
-            )
-            for way in self.ways.of(document)
-        ]
+        needed = self.ways.needed(document)
+        documents = []
+        for way in self.ways.of(document):
+            taken = {key: way[key] for key in way if here or way[key] != self.ways.now(key, {})}
+            parts = [self._condition(taken)] * bool(taken)
+            if taken.keys().isdisjoint(needed):
+                parts += [" ".join(["or", *map(argument, map(self.code.at, needed))])] * bool(
+                    needed
+                )
+            code = parts[0] if len(parts) == 1 else " ".join(["and", *map(argument, parts)])
+            spec = merged(self._entry("spec:", get, {**inside, **way}, 0, "spec"))
+            documents.append((code if parts else "", spec))
+        return documents
 
     def _condition(self, taken: dict[str, int]) -> str:
         """Return the code of decisions; empty for none."""
@@ -188,9 +195,11 @@ class Writer:
             return [f"{pad}{head}", *self._loop(get, fixed, below, repeated)]
         if not same_lengths and any(names is None for names in named):
             return None
-        keys = (
-            list(range(len(values[0]))) if same_lengths else union([list(n or ()) for n in named])
-        )
+        if same_lengths:
+            keys = list(range(len(values[0])))
+        else:
+            named.insert(0, by_key(self._whole_list(get, fixed), shared))
+            keys = union([list(names or ()) for names in named])
 
         def child(key: Any) -> _Get:
             def inner(fixed: dict[str, int]) -> Json:
@@ -202,6 +211,15 @@ class Writer:
 
         lines = [line for key in keys for line in self._entry("-", child(key), fixed, below, "")]
         return [f"{pad}{head}", *lines]
+
+    def _whole_list(self, get: _Get, fixed: dict[str, int]) -> list[Json]:
+        """Return a list as it is where all decisions are taken the other way, for the order of its
+        items; empty where there is none."""
+        taken = reduce(operator.or_, (other for _, other in self.ways.others(fixed)), fixed)
+        with suppress(NotPlacedError):
+            value = get(taken)
+            return value if isinstance(value, list) else []
+        return []
 
     def _repeated(self, get: _Get, fixed: dict[str, int]) -> str | None:
         """Return the list that a value repeats something for, None where it repeats nothing."""

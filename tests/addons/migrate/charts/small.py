@@ -12,6 +12,7 @@ from tests.data import beside
 
 TARGET = Target("release", "default")
 VALUES = beside(__file__)["values"]
+HOST_PID = "      pattern:\n        spec:\n          =(hostPID): false\n"
 
 
 def policy(rules: str, settings: str = "", name: str = "{{ .Release.Name }}-p") -> str:

@@ -11,6 +11,7 @@ from chartkit.addons.migrate.charts.proof import render
 from chartkit.errors import RenderError
 from chartkit.model import Body, Location
 from tests.addons.migrate.charts.small import (
+    HOST_PID,
     TARGET,
     VALUES,
     migrated,
@@ -20,8 +21,6 @@ from tests.addons.migrate.charts.small import (
     write_chart,
 )
 from tests.data import beside, from_table, tables
-
-HOST_PID = "      pattern:\n        spec:\n          =(hostPID): false\n"
 
 
 def test_both_forms_stand_behind_the_switch(tmp_path: Path) -> None:
@@ -743,20 +742,6 @@ def test_conditions_that_count_together_are_written_together(tmp_path: Path) -> 
         (new,) = new_policies(chart, **values)
         assert len(new["spec"]["validations"]) == messages
         assert (new["spec"].get("failurePolicy") == "Ignore") == (messages == 2)
-
-
-def test_decisions_that_together_make_other_policies_stop_helm(tmp_path: Path) -> None:
-    first = "    {{- with .Values.omit }}\n    exclude:\n      any:\n      - resources:\n"
-    first += "          namespaces: {{ toJson . }}\n    {{- end }}\n"
-    second = rule("      pattern:\n        spec:\n          =(hostIPC): false\n")
-    rules = f"{rule(HOST_PID, first)}  {{{{- if .Values.ipc }}}}\n"
-    rules += f"{second.replace('name: r', 'name: s')}  {{{{- end }}}}\n"
-    chart = write_chart(tmp_path / "c", {"p.yaml": policy(rules)}, f"{VALUES}omit: []\n")
-    assert migrated(chart).left == []
-    assert len(new_policies(chart, omit=["a"])[0]["spec"]["matchConditions"]) == 1
-    assert len(new_policies(chart, ipc=True)[0]["spec"]["validations"]) == 2
-    with pytest.raises(RenderError, match="omit is set and ipc is set: together they divide"):
-        new_policies(chart, omit=["a"], ipc=True)
 
 
 def test_a_value_may_be_a_pattern_with_wildcards(tmp_path: Path) -> None:

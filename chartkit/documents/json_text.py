@@ -68,7 +68,7 @@ def parse_sequence(text: str) -> list[tuple[Json, int, int]]:
 def without_surrogates(value: Any) -> Json:
     """Return a value with U+FFFD for each half of a surrogate pair, also in keys."""
     if isinstance(value, str):
-        return _SURROGATE.sub("\ufffd", value)
+        return value if value.isascii() else _SURROGATE.sub("\ufffd", value)
     if isinstance(value, dict):
         return {without_surrogates(key): without_surrogates(item) for key, item in value.items()}
     if isinstance(value, list):

@@ -127,6 +127,7 @@ _OBJECTS: Final = frozenset(
     ("annotations", "labels", "matchLabels", "nodeSelector", "data", "stringData")
 )
 """Fields that are objects; Helm charts write them with nothing below, which YAML reads as null."""
+_CONTAINERS: Final = (dict, list)
 
 
 def as_submitted(
@@ -148,7 +149,7 @@ def _filled(value: Json) -> Json:
             if entry is None:
                 if key in _OBJECTS:
                     changed[key] = {}
-            elif isinstance(entry, dict | list):
+            elif isinstance(entry, _CONTAINERS):
                 filled = _filled(entry)
                 if filled is not entry:
                     changed[key] = filled

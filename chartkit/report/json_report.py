@@ -8,6 +8,7 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
+from json.encoder import encode_basestring
 from typing import Final
 
 from chartkit.documents.json_text import without_surrogates
@@ -27,16 +28,16 @@ from chartkit.report.spool import Spool
 
 _encode: Final = json.JSONEncoder(ensure_ascii=False).encode
 _NEXT_LINE: Final = "\n  "
-_NEXT_ROW: Final = ",\n    "
+_ROW_LINE: Final = "\n    "
 _INNER: Final = "  "
 _written: Final = lru_cache(maxsize=256)(dump_text)
 _LINE_START: Final = re.compile("^(?=.)", re.MULTILINE)
 
 
-def json_text(value: Json, indent: int | None = 2) -> str:
+def json_text(value: Json, indent: int | None = 2, newline: str = "\n") -> str:
     """Return a value as JSON, in lines or on one line (indent: None); half a surrogate pair, which
-    UTF-8 does not have, becomes U+FFFD."""
-    written = _encode(value) if indent is None else _in_lines(value, " " * indent, "\n")
+    UTF-8 does not have, becomes U+FFFD. newline: what a line begins with."""
+    written = _encode(value) if indent is None else _in_lines(value, " " * indent, newline)
     # Commands in Azure's logs begin with `##`.
     text: str = without_surrogates(written.replace("##", "#\\u0023"))
     return text
@@ -44,13 +45,15 @@ def json_text(value: Json, indent: int | None = 2) -> str:
 
 def _in_lines(value: Json, step: str, newline: str) -> str:
     """Return a value as `json.dumps(value, indent=len(step))` does: that is in Python, and slow."""
-    if isinstance(value, str) or not value or not isinstance(value, (dict, list, tuple)):
+    if isinstance(value, str):
+        return encode_basestring(value)
+    if not value or not isinstance(value, (dict, list, tuple)):
         return _encode(value)
     inner = newline + step
     parts: list[str] = []
     if isinstance(value, dict):
         for key, item in value.items():
-            name = _encode(key) if isinstance(key, str) else _encode({key: 0})[1:-4]
+            name = encode_basestring(key) if isinstance(key, str) else _encode({key: 0})[1:-4]
             parts.append(f"{name}: {_in_lines(item, step, inner)}")
         return f"{{{inner}{f',{inner}'.join(parts)}{newline}}}"
     for item in value:
@@ -139,7 +142,7 @@ class JsonWriter(RowFormat):
     """
 
     def _text(self, row: Body) -> str:
-        return _NEXT_ROW + json_text(row).replace("\n", _NEXT_ROW[1:])
+        return f",{_ROW_LINE}{json_text(row, newline=_ROW_LINE)}"
 
     def finish(self, counts: Counter[Status]) -> Iterator[str]:
         totals = json_text(summary(counts)).replace("\n", _NEXT_LINE)

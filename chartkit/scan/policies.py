@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import filterfalse
 from pathlib import Path
 from types import MappingProxyType
@@ -363,7 +364,9 @@ def _facts(compiled: RunnablePolicy, namespaces: Namespaces) -> PolicyFacts:
     annotations = compiled.policy.annotations
     return PolicyFacts(
         name=compiled.policy.key,
-        action=lambda rule, namespace: compiled.action(rule, namespace, namespaces.get(namespace)),
+        action=lru_cache(maxsize=1024)(
+            lambda rule, namespace: compiled.action(rule, namespace, namespaces.get(namespace))
+        ),
         severity=annotations.get("policies.kyverno.io/severity", ""),
         category=annotations.get("policies.kyverno.io/category", ""),
         scored=annotations.get("policies.kyverno.io/scored") != "false",

@@ -26,12 +26,12 @@ from chartkit.errors import InputError, LookupFailed
 from chartkit.model import Body, Json, Location, mapping_at, mappings_at, text_of
 from chartkit.network.cluster.cleaning import NO_SECRETS
 from chartkit.network.http.limits import Memory
-from chartkit.network.registry.artifacts import Artifacts
-from chartkit.network.registry.images import Registries
 
 if TYPE_CHECKING:
     from chartkit.addons.signatures.trust.keys import PublicKey
     from chartkit.addons.signatures.trust.trusted_root import Trust, TrustedRoots
+    from chartkit.network.registry.artifacts import Artifacts
+    from chartkit.network.registry.images import Registries
 
 _VERDICTS: Final = 4096
 """Verdicts that are kept for objects with the same image."""

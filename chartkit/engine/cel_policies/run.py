@@ -89,15 +89,20 @@ def _reported(phase: Phase, results: list[RuleResult]) -> list[RuleResult]:
 
 _ASKING: Final = re.compile(r"\b(resource|globalContext|http|image\w*|params|[gG]etMetadata)\b")
 
+_LITERAL: Final = re.compile(r"""'[^'\n]*'|"[^"\n]*\"""")
+_ESCAPING: Final = re.compile(r"""\\|'''|\"{3}""")
+"""The parts of an expression that texts in it may end elsewhere with than at the next quote."""
 
-def texts_of(value: Json) -> Iterator[str]:
-    """Every text in a JSON value, keys left out."""
+
+def _asks(value: Json) -> bool:
+    """Report whether an expression in a policy may name what is not its object. The texts in an
+    expression and the messages of a policy ask for nothing."""
     if isinstance(value, str):
-        yield value
-    members = value.values() if isinstance(value, dict) else value
-    if isinstance(value, (dict, list)):
-        for member in members:
-            yield from texts_of(member)
+        text = value if _ESCAPING.search(value) else _LITERAL.sub("", value)
+        return _ASKING.search(text) is not None
+    if isinstance(value, dict):
+        value = [member for key, member in value.items() if key != "message"]
+    return isinstance(value, list) and any(map(_asks, value))
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,7 +232,7 @@ class CompiledCelPolicy:
         spec = self.policy.spec
         if "paramKind" in spec or "mutateExisting" in (spec.get("evaluation") or {}):
             return True
-        return any(map(_ASKING.search, texts_of(spec)))
+        return _asks(spec)
 
     def plural(self, kind: GroupVersionKind) -> str:
         """The resource name of a custom kind, where the constraints tell it; else empty."""

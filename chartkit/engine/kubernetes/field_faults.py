@@ -168,9 +168,11 @@ def _members_check(wanted: type[Any], name: str, check: _Check) -> _Check:
     def run(value: Json) -> list[FieldFault]:
         if not isinstance(value, wanted):
             return _wrong(value, name)
-        members = enumerate(value) if wanted is list else value.items()
-        checked = [(step, check(member)) for step, member in members if member is not None]
-        return [fault.below(step, f"[{step}]") for step, inner in checked for fault in inner]
+        faults: list[FieldFault] = []
+        for step, member in enumerate(value) if wanted is list else value.items():
+            if member is not None and (inner := check(member)):
+                faults += [fault.below(step, f"[{step}]") for fault in inner]
+        return faults
 
     return run
 
@@ -198,8 +200,8 @@ def _object_check(name: str, minor: int) -> _Check:
                     else:
                         hint = suggestion(str(key), fields)
                     faults.append(FieldFault((key,), f".{key}", problem, hint, is_unknown=True))
-            elif member is not None:
-                faults += [fault.below(key, f".{key}") for fault in check(member)]
+            elif member is not None and (inner := check(member)):
+                faults += [fault.below(key, f".{key}") for fault in inner]
         return faults
 
     return run

@@ -50,9 +50,9 @@ class SarifWriter(FindingFormat):
         self._unread: list[str] = []
 
     def write(self, finding: Finding) -> None:
-        rule, subject = finding.rule, finding.subject
+        rule, subject, file = finding.rule, finding.subject, finding.repository_file
         if rule.id == UNREAD:
-            physical = _place(finding)
+            physical = _physical(file, finding.location)
             notification: Body = {
                 "descriptor": {"id": UNREAD},
                 "level": _LEVELS[finding.level],
@@ -70,15 +70,12 @@ class SarifWriter(FindingFormat):
             "ruleIndex": index,
             "level": _LEVELS[finding.level],
             "message": {"text": _message(finding, subject)},
-            "locations": [{**_place(finding), "logicalLocations": [logical]}],
+            "locations": [{**_physical(file, finding.location), "logicalLocations": [logical]}],
             "partialFingerprints": dict.fromkeys(_FINGERPRINTS, finding.fingerprint),
         }
-        if finding.others and finding.file:
+        if finding.others and file:
             result["relatedLocations"] = [
-                {
-                    **_physical(finding.repository_file, other.location),
-                    "message": {"text": other.field},
-                }
+                {**_physical(file, other.location), "message": {"text": other.field}}
                 for other in finding.others
             ]
         if finding.acceptance is not None:
@@ -132,13 +129,9 @@ def _message(finding: Finding, subject: str) -> str:
     return "\n".join(lines)
 
 
-def _place(finding: Finding) -> Body:
-    """Return the member of a location that has the file and line; none without a file."""
-    return _physical(finding.repository_file, finding.location) if finding.file else {}
-
-
 def _physical(file: str, location: Location | None) -> Body:
-    if location is None:
+    """Return the member of a location that has the file and line; none without a file."""
+    if location is None or not file:
         return {}
     body: Body = {"artifactLocation": {"uri": _uri(file)}}
     if location.line:

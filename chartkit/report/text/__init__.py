@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from typing import Final
 
 import click
@@ -196,24 +197,29 @@ class TextWriter:
 def _place_lines(resource: Resource, result: RuleResult, lists_all: bool) -> list[str]:
     """Return a line for each place of a failure; lists_all: not only the first few of them, and
     those that a message which names the first does not name."""
-    names = [_key(pointer) for pointer in result.fields]
-    is_named = [lists_all or _names(result.message, name) for name in names]
-    if not any(is_named[:1]):
-        is_named = [True] * len(names)
-    places = field_places(resource, result, None if lists_all else PLACES)
+    if not result.fields:
+        return []
+    if lists_all:
+        return [shown(str(row)) for row in field_places(resource, result)]
+    is_named = _named(result.message, result.fields)
+    places = field_places(resource, result, PLACES)
     lines = [shown(str(row)) for row, named in zip(places, is_named, strict=False) if named]
     more = sum(is_named[len(places) :])
     return [*lines, f"and {more} more field{'s' if more > 1 else ''}"] if more > 0 else lines
 
 
-def _key(pointer: str) -> str:
-    """Return the last key of a pointer that is not a position in a list."""
-    return next((step for step in reversed(pointer.split("/")) if not step.isdecimal()), "")
-
-
-def _names(message: str, key: str) -> bool:
-    """Report whether a message names a key, elsewhere than in the path at which a rule failed."""
-    return re.search(rf"(?<![\w/]){re.escape(key)}(?![\w/])", message) is not None
+@lru_cache(maxsize=1024)
+def _named(message: str, pointers: tuple[str, ...]) -> Sequence[bool]:
+    """Report of each field whether a message names its key, elsewhere than in the path at which a
+    rule failed; of each that it does where the message does not name the first."""
+    keys = [
+        next((step for step in reversed(pointer.split("/")) if not step.isdecimal()), "")
+        for pointer in pointers
+    ]
+    is_named = [
+        re.search(rf"(?<![\w/]){re.escape(key)}(?![\w/])", message) is not None for key in keys
+    ]
+    return is_named if is_named[0] else [True] * len(keys)
 
 
 class Totals:

@@ -184,7 +184,7 @@ def test_lists_in_parts_are_what_they_are_as_a_whole(folder: Path, name: str) ->
     (folder / name).write_text(text)
     values = folder / "whole.yaml"
     values.write_text("apiVersion: cli.kyverno.io/v1alpha1\nkind: Values\nglobalValues: {a: b}\n")
-    parts = sliced(str(folder / name), 0, is_named=True, shared=re.compile(b"x"))
+    parts = sliced(str(folder / name), 0, is_named=True, shared=[re.compile(b"x")])
     assert len(list(parts)) > 3
     for output in ("text", "json"):
         two = _scan(folder, 2, name, "-o", output)

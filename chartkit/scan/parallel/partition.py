@@ -29,7 +29,7 @@ _WINDOW: Final = 1 << 24
 _MAPPED_AROUND: Final = 1 << 21
 """The bytes before a page that systems may map with it, where files are cached in large pages."""
 _CUT: Final = re.compile(rb"^---(?=[ \t\r\n]|\Z)", re.MULTILINE)
-_DIRECTIVE: Final = re.compile(rb"^%", re.MULTILINE)
+_DIRECTIVE: Final = b"%"
 _SHARED_LISTS: Final = frozenset({"NamespaceList", "CustomResourceDefinitionList"})
 _BEFORE_JSON: Final = b"\xef\xbb\xbf \t\r\n"
 _HEAD: Final = 1 << 16
@@ -41,6 +41,8 @@ _AROUND: Final = 2
 """The lines above and below one that an excerpt has."""
 _MARGIN: Final = 1 << 12
 _SUFFIX: Final = "List"
+Patterns = Sequence[re.Pattern[bytes]]
+"""Patterns that begin with a word each: a search for that is far faster than one for several."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,9 +138,9 @@ def parts(slices: Iterable[tuple[Slice | Diagnostic, int, bool]]) -> Iterator[Pa
 
 
 def sliced(
-    file: str, number: int, is_named: bool, shared: re.Pattern[bytes], name: str = ""
+    file: str, number: int, is_named: bool, shared: Patterns, name: str = ""
 ) -> Iterator[tuple[Slice, int, bool]]:
-    """Yield the slices of a file, each with its length and whether the pattern is found in it;
+    """Yield the slices of a file, each with its length and whether a pattern is found in it;
     name: of the file in messages, if it is another. Raise InputError for a file that cannot be
     read."""
     with system_errors("cannot be read", file), open(file, "rb") as stream:
@@ -152,32 +154,36 @@ def sliced(
                 yield from _of_list(content, whole, items, shared)
                 return
             if length <= SLICE or not _is_cut(content):
-                yield whole, length, bool(shared.search(content))
+                yield whole, length, _has(content, shared)
                 return
             start = lines = 0
             for end in _cuts(content):
                 span = content[start:end]
                 part = replace(whole, start=start, end=end, lines=lines)
-                yield part, end - start, bool(shared.search(span))
+                yield part, end - start, _has(span, shared)
                 lines += _lines(span)
                 _release(content, start, end)
                 start = end
 
 
 def _of_list(
-    content: mmap.mmap, whole: Slice, listed: tuple[Items, int, int], shared: re.Pattern[bytes]
+    content: mmap.mmap, whole: Slice, listed: tuple[Items, int, int], shared: Patterns
 ) -> Iterator[tuple[Slice, int, bool]]:
     items, begin, finish = listed
     lines = _lines(content[:begin])
     for span in spans(content, items, begin, finish, SLICE):
         text = content[span.start : span.end]
         # The items of a list of one kind need not name it.
-        has_shared = bool(shared.search(text)) or items.kind in _SHARED_LISTS
+        has_shared = _has(text, shared) or items.kind in _SHARED_LISTS
         part = replace(whole, start=span.start, end=span.end, lines=lines, items=items)
         part = replace(part, first=span.first, count=span.count)
         yield part, span.end - span.start, has_shared
         lines += _lines(text)
         _release(content, span.start, span.end)
+
+
+def _has(content: bytes | mmap.mmap, patterns: Patterns) -> bool:
+    return any(pattern.search(content) for pattern in patterns)
 
 
 def _release(content: mmap.mmap, start: int, end: int) -> None:
@@ -189,11 +195,11 @@ def _release(content: mmap.mmap, start: int, end: int) -> None:
 
 def _is_cut(content: mmap.mmap) -> bool:
     head = content[:4096].lstrip(_BEFORE_JSON)
-    if head.startswith(b"{"):
+    if head.startswith(b"{") or content[:1] == _DIRECTIVE:
         return False
     for start in range(0, len(content), _WINDOW):
         end = min(start + _WINDOW, len(content))
-        if _DIRECTIVE.search(content, start, end):
+        if content.find(b"\n" + _DIRECTIVE, max(start - 1, 0), end) >= 0:
             return False
         _release(content, start, end)
     return True

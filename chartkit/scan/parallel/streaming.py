@@ -67,11 +67,13 @@ READ_AGAIN: Final = 64 << 20
 """The most bytes of inputs that are read as a whole if something is wrong with them."""
 LEAST: Final = 1 << 20
 """The bytes of inputs from which they are streamed: the start of a process must be worth it."""
-_SHARED: Final = re.compile(
-    rb"""kind["']?[ ]*:[ ]*["']?(?:Namespace|CustomResourceDefinition)\b"""
-    rb"""|apiVersion["']?[ ]*:[ ]*["']?(?:"""
-    + b"|".join(re.escape(group.encode()) for group in sorted(RELEASE_GROUPS))
-    + rb")/"
+_SHARED: Final = (
+    re.compile(rb"""kind["']?[ ]*:[ ]*["']?(?:Namespace|CustomResourceDefinition)\b"""),
+    re.compile(
+        rb"""apiVersion["']?[ ]*:[ ]*["']?(?:"""
+        + b"|".join(re.escape(group.encode()) for group in sorted(RELEASE_GROUPS))
+        + rb")/"
+    ),
 )
 LARGEST: Final = 4 << 30
 """The most bytes of a copy."""

@@ -20,7 +20,7 @@ from chartkit.scan.parallel.partition import NotAList, Slice, parts, sliced
 from tests.draws import draws
 from tests.errors import error_of
 
-NOTHING = re.compile(rb"(?!)")
+NOTHING = (re.compile(rb"(?!)"),)
 
 _DOCUMENTS = st.sampled_from(
     [

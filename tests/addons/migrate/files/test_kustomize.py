@@ -123,7 +123,7 @@ def test_a_patch_follows(tmp_path: Path, entry: str, target: object, patches: li
         ),
         (
             f"components: [a]\npatches: [{{target: {{kind: .*Policy}}, patch: '[{_ENFORCE}]'}}]",
-            "its kustomization has components",
+            "its kustomization has a component that is not among the PATHs, or that it has already",
         ),
         (
             "patches: [{target: {kind: ClusterPolicy, name: team}, patch: "
@@ -188,6 +188,46 @@ def test_patches_of_an_overlay_follow_those_of_its_base(tmp_path: Path) -> None:
     assert new["patchesJson6902"][0]["target"] == {**_VALIDATING, "name": "team"}
     removed = [{"op": "remove", "path": "/spec/evaluation"}]
     assert json.loads((overlay / "ops.json").read_text()) == removed
+
+
+_COMPONENT = "apiVersion: kustomize.config.k8s.io/v1alpha1\nkind: Component\n"
+
+
+def _with_component(folder: Path, base: str) -> list[Path]:
+    """Write two overlays with one component, the second about a base with a patch; return the
+    kustomizations of the first and of the component."""
+    patch = f"patches: [{{target: {{kind: ClusterPolicy}}, patch: '[{_ENFORCE}]'}}]"
+    files = {
+        "base": f"resources: [../policies.yaml]\n{base}",
+        "enforce": f"{_COMPONENT}{patch}",
+        "dev": "resources: [../policies.yaml]\ncomponents: [../enforce]\nnamePrefix: dev-\n"
+        "patches: [{target: {kind: ClusterPolicy, name: team}, patch: "
+        "'[{op: add, path: /spec/failurePolicy, value: Ignore}]'}]",
+        "prd": "resources: [../base]\ncomponents: [../enforce]",
+    }
+    (folder / "policies.yaml").write_text(_BASE)
+    for name, text in files.items():
+        (folder / name).mkdir()
+        (folder / name / "kustomization.yaml").write_text(f"{text}\n")
+    found = migrated(folder, write=True)
+    inventory = replace(INVENTORY, paths=(str(folder),))
+    write(found, replace(OPTIONS, inventory=inventory, write=True))
+    return [folder / name / "kustomization.yaml" for name in ("dev", "enforce")]
+
+
+def test_patches_of_a_component_follow(tmp_path: Path) -> None:
+    dev, enforce = _with_component(tmp_path, "")
+    (entry,) = yaml.safe_load(enforce.read_text())["patches"]
+    assert (entry["target"], yaml.safe_load(entry["patch"])) == (_VALIDATING, _DENIED)
+    (entry,) = yaml.safe_load(dev.read_text())["patches"]
+    assert entry["target"] == {**_VALIDATING, "name": "team"}
+    assert yaml.safe_load(entry["patch"])[0]["value"] == "Ignore"
+
+
+def test_a_component_that_would_become_two_stays(tmp_path: Path) -> None:
+    patch = f"patches: [{{target: {{kind: ClusterPolicy}}, patch: '[{_ENFORCE}]'}}]"
+    for file in _with_component(tmp_path, patch):
+        assert yaml.safe_load(file.read_text())["patches"][0]["target"]["kind"] == "ClusterPolicy"
 
 
 def test_a_file_that_would_become_two_stays(tmp_path: Path) -> None:

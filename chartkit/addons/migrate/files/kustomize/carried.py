@@ -40,9 +40,11 @@ _BEFORE: Final = (MERGES, "patches")
 """The lists of patches that kustomize applies before names and labels are given."""
 _DEEPEST: Final = 50
 """The most kustomizations that may stand on one another."""
+_COMPONENTS: Final = (
+    "its kustomization has a component that is not among the PATHs, or that it has already"
+)
 _GENERATING: Final = ("generators", "helmCharts", "helmChartInflationGenerator")
 _CHANGING: Final = (
-    "components",
     "transformers",
     "configurations",
     "replacements",
@@ -60,20 +62,21 @@ class _NothingError(StaysError):
 class Builds:
     """The builds of the kustomizations among documents.
 
-    migrated: legacy policies by the identity of their bodies; shared: files of patches that cannot
-    follow, for their entries would need different ones; entries, reasons: what was found: the new
-    form of each entry, or why it has none; texts: the new texts of each patch file, None for an
-    entry that stays; depth: how many are being built; folders: the kustomizations of each.
+    migrated: legacy policies by the identity of their bodies; shared: files of patches, and entries
+    of components, that cannot follow, for they would need different ones; entries, reasons: what
+    was found: the new form of each entry, or why it has none; texts: the new forms of each file and
+    entry, None for one that stays; depth: how many are being built; folders: the kustomizations of
+    each.
     """
 
     documents: Mapping[Path, Sequence[Document]]
     migrated: Mapping[int, MigratedObject]
     convert: Convert
-    shared: Mapping[Path, str]
+    shared: Mapping[Path | Place, str]
     entries: dict[Place, tuple[Entry, NewEntry]] = field(default_factory=dict)
     reasons: dict[Place, str] = field(default_factory=dict)
     file_reasons: dict[Path, str] = field(default_factory=dict)
-    texts: dict[Path, set[str | None]] = field(default_factory=dict)
+    texts: dict[Path | Place, set[str | None]] = field(default_factory=dict)
     done: dict[Path, Build] = field(default_factory=dict)
     depth: int = 0
     folders: dict[Path, list[Path]] = field(default_factory=dict)
@@ -90,17 +93,28 @@ class Builds:
                 return Build(is_open=True, reason=reason)
             self.done[file] = Build(is_open=True)  # while it is built: one that contains itself
             self.depth += 1
-            self.done[file] = self._built(file)
+            build = Build()
+            self._accumulate(build, file, {file})
+            self.done[file] = build
             self.depth -= 1
         return self.done[file]
 
-    def _built(self, file: Path) -> Build:
+    def _accumulate(self, build: Build, file: Path, taken: set[Path]) -> None:
+        """Add what a kustomization, or a component of one, has to a build, and patch all of it;
+        taken: the components so far, and the kustomization."""
         documents = self.documents[file]
         body = mapping_at(documents[0].body) if documents else {}
-        build = Build(is_open=any(map(body.get, _GENERATING)))
+        build.is_open = build.is_open or any(map(body.get, _GENERATING))
         for name in (*list_of(body.get("resources")), *list_of(body.get("bases"))):
             build.add(self._resources(file.parent, str(name)))
         build.forget_repeated()
+        for name in list_of(body.get("components")):
+            component = self.folders.get(named_in(file.parent, str(name)), [])
+            if len(component) != 1 or component[0] in taken or len(taken) > _DEEPEST:
+                build.reason = build.reason or _COMPONENTS
+                continue
+            taken.add(component[0])
+            self._accumulate(build, component[0], taken)
         build.reason = build.reason or _unknown(documents)
         for key in _BEFORE:
             self._entries(build, file, key, body)
@@ -116,7 +130,6 @@ class Builds:
                     if list(made) != list(resource.documents):
                         resource.documents = None
         self._entries(build, file, JSON_PATCHES, body)
-        return build
 
     def _resources(self, folder: Path, name: str) -> Build:
         """Return the objects of an entry of `resources`."""
@@ -136,7 +149,7 @@ class Builds:
             entry = None
             try:
                 entry = read_entry(key, raw, file.parent, self.documents)
-                new = self._carried(build, entry)
+                new = self._carried(build, entry, place)
             except StaysError as reason:
                 new = None
                 self.reasons[place] = reason.message
@@ -148,15 +161,17 @@ class Builds:
                 self.entries[place] = entry, new
             if entry is not None and entry.file is not None:
                 self.texts.setdefault(entry.file, set()).add(None if new is None else new.text)
+            self.texts.setdefault(place, set()).add(None if new is None else repr(new))
 
-    def _carried(self, build: Build, entry: Entry) -> NewEntry | None:
+    def _carried(self, build: Build, entry: Entry, place: Place) -> NewEntry | None:
         """Return the new form of an entry, None for one that is for no policy."""
         changes: dict[int, list[Change]] = {}
         made: list[tuple[BuiltObject, Body, Sequence[Body]]] = []
         for index, patch in enumerate(entry.patches):
             for policy in _policies(build, entry, patch):
-                if entry.file is not None and entry.file in self.shared:
-                    raise StaysError(self.shared[entry.file])
+                shared = self.shared.get(entry.file or place) or self.shared.get(place)
+                if shared:
+                    raise StaysError(shared)
                 body, documents = self._patched(build, policy, patch)
                 made.append((policy, body, documents))
                 pairs = zip(policy.documents or (), documents, strict=True)
@@ -188,6 +203,10 @@ class Builds:
             raise StaysError(f"{policy.name} has another patch that is not carried along")
         body = patch.apply(policy.body)
         return body, self.convert(policy.migrated, body, policy.documents)
+
+
+def _is_component(documents: Sequence[Document]) -> bool:
+    return any(mapping_at(document.body).get("kind") == "Component" for document in documents)
 
 
 def _unknown(documents: Sequence[Document]) -> str:
@@ -248,6 +267,7 @@ Migrate = Callable[[LegacyObject, bool], MigratedObject]
 """A function that migrates a legacy object, with a proof or without one."""
 
 _SHARED: Final = "its file is another patch, too, which does not become the same"
+_DIFFERS: Final = "it becomes another patch where another kustomization has its component"
 _SETTINGS: Final = frozenset(
     {"validationActions", "failurePolicy", "webhookConfiguration", "evaluation", "schedule"}
 )
@@ -277,15 +297,16 @@ def carried(inventory: Inventory, migrated: Sequence[MigratedObject], migrate: M
     """Return the kustomizations among the inputs with patches of the new policies."""
     kustomizations = [document for document in inventory.documents if is_kustomization(document)]
     objects = {id(policy.legacy.resource.body): policy for policy in migrated}
-    shared: dict[Path, str] = {}
+    shared: dict[Path | Place, str] = {}
     while True:
         builds = Builds(inventory.documents, objects, _Converter(migrate).convert, shared)
         for path in kustomizations:
-            builds.build(path)
-        paths = {file for file, texts in builds.texts.items() if len(texts) > 1} - shared.keys()
+            if not _is_component(inventory.documents[path]):
+                builds.build(path)
+        paths = {key for key, texts in builds.texts.items() if len(texts) > 1} - shared.keys()
         if not paths:
             return _carried(builds)
-        shared |= dict.fromkeys(paths, _SHARED)
+        shared |= {key: _SHARED if isinstance(key, Path) else _DIFFERS for key in paths}
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from chartkit.addons.migrate.assembly import API_VERSION, Made, metadata_of, text
+from chartkit.addons.migrate.assembly import API_VERSION, Made, assemble, metadata_of, text
 from chartkit.addons.migrate.conditions import conditions_hold
 from chartkit.addons.migrate.conversion import (
     EXCEPTION,
@@ -28,6 +28,8 @@ from chartkit.addons.migrate.matching.scope import (
     scope_of,
 )
 from chartkit.addons.migrate.rule import ConvertedRule
+from chartkit.addons.migrate.validate.extension import about_objects
+from chartkit.addons.migrate.validate.pod_security import convert_pod_security
 from chartkit.engine.cel.syntax.tree import Ident, count
 from chartkit.engine.cluster_policy import autogen
 from chartkit.engine.cluster_policy.exceptions import PolicyException, read_exception
@@ -98,11 +100,10 @@ def convert_exception(legacy: Resource, takeovers: Takeovers) -> Conversion:
     """
     exception = read_exception(legacy)
     parts: list[_Part] = []
+    judging: list[Body] = []
     stays: list[NotConvertible] = []
     for policy in dict.fromkeys(entry.policy for entry in exception.excepted):
         try:
-            if exception.pod_security:
-                raise NotConvertible("it lifts single controls of pod security", "podSecurity")
             takeover = takeovers(policy)
             stays += (
                 NotConvertible(f"rule {rule.name} of {policy} is not converted", "exceptions")
@@ -111,14 +112,17 @@ def convert_exception(legacy: Resource, takeovers: Takeovers) -> Conversion:
             )
             for body, rules in takeover.documents:
                 conditions = _conditions(legacy, exception, takeover.policy, rules)
-                if conditions is not None:
-                    parts.append(_Part(body["kind"], body["metadata"]["name"], tuple(conditions)))
+                if conditions is None:
+                    continue
+                if exception.pod_security:
+                    judging += _judging(exception, legacy, takeover.policy, rules, conditions)
+                parts.append(_Part(body["kind"], body["metadata"]["name"], tuple(conditions)))
         except NotConvertible as reason:
             stays.append(reason)
     if not parts and not stays:
         stays.append(NotConvertible("it takes no object of the policies it names", "exceptions"))
-    documents = tuple(_documents(legacy, parts))
-    names = tuple(f"{KIND}/{document['metadata']['name']}" for document in documents)
+    documents = (*_documents(legacy, parts), *judging)
+    names = tuple(f"{document['kind']}/{document['metadata']['name']}" for document in documents)
     if stays:
         outcome = replace(left(legacy, EXCEPTION, stays[0]), replaced_by=names)
         return Conversion(legacy, documents, (outcome,), legacy.body)
@@ -151,6 +155,8 @@ def exceptions_in_cel(
         ]
         return Takeover(policy, tuple(bodies))
 
+    if read_exception(legacy).pod_security:
+        return (), "it lifts single controls of pod security"
     conversion = convert_exception(legacy, takeover)
     reason = next((outcome.reason for outcome in conversion.outcomes if outcome.reason), "")
     return conversion.documents, reason
@@ -163,6 +169,35 @@ class _Part:
     kind: str
     name: str
     conditions: tuple[Condition, ...]
+
+
+def _judging(
+    exception: PolicyException,
+    legacy: Resource,
+    policy: Policy,
+    rules: Sequence[Made],
+    conditions: Sequence[Condition],
+) -> list[Body]:
+    """Return the policies that judge the objects of an exception, without the controls that it
+    lifts; raises `NotConvertible`."""
+    judging: list[Made] = []
+    where = about_objects(replace(each, name=f"excepted-{each.name}") for each in conditions)
+    for made in rules:
+        body = made.rule.validate.pod_security
+        if body is None:
+            reason = f"it lifts controls of pod security, and rule {made.rule.name} has none"
+            raise NotConvertible(reason, "podSecurity")
+        lifted = [*(body.get("exclude") or ()), *exception.pod_security]
+        checks = made.rule.validate._replace(pod_security={**body, "exclude": lifted})
+        rule = replace(made.rule, validate=checks)
+        converted = convert_pod_security(rule, policy)
+        judging.append(replace(made, rule=rule, converted=converted, where=(*made.where, *where)))
+    source = policy.resource
+    name = f"{policy.name}-{legacy.name}"
+    named = replace(
+        source, body={**source.body, "metadata": {**source.body["metadata"], "name": name}}
+    )
+    return [body for body, _ in assemble(replace(policy, name=name, resource=named), judging)]
 
 
 def _conditions(

@@ -367,13 +367,14 @@ class Migrator:
         says nothing by itself."""
         if not conversion.documents or is_exception(legacy.resource):
             return None
+        old, new = self.batch.exceptions_from(conversion.legacy)
         forms = [
             Resource(body, legacy.resource.location)
             for body in (*conversion.documents, conversion.standing)
             if body is not None
         ]
+        forms += [resource for resource in new if not is_exception(resource)]
         objects = (*self.tested.get(_file(legacy.resource.location), ()), *self.given)
-        old, new = self.batch.exceptions_from(conversion.legacy)
         options = replace(
             proof_options(conversion, self.options.proof_seconds),
             exceptions=tuple(old),

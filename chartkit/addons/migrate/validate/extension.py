@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Final
 
@@ -75,6 +75,21 @@ def _changed(rule: ConvertedRule, change: Callable[[Expr], Expr]) -> ConvertedRu
     variables = [Variable(each.name, _of(each.expression, change)) for each in rule.variables]
     spec = {**rule.spec, "validations": validations}
     return replace(rule, spec=spec, variables=tuple(variables))
+
+
+def about_objects(conditions: Iterable[Condition]) -> tuple[Condition, ...]:
+    """Return conditions that read the object itself in the forms for controllers, too: Kyverno
+    rewrites the texts `object.spec` and `object.metadata` alone."""
+    return tuple(replace(each, expression=_of(each.expression, _indexed)) for each in conditions)
+
+
+def _indexed(expression: Expr) -> Expr:
+    match expression:
+        case Call("has", None, (Select(Ident("object") as whole, ("spec" | "metadata") as field),)):
+            return cel.contains(whole, cel.literal(field))
+        case Select(Ident("object") as whole, ("spec" | "metadata") as field, False):
+            return cel.index(whole, field)
+    return transform(expression, _indexed)
 
 
 def _of(expression: Expr | str, change: Callable[[Expr], Expr]) -> Expr | str:

@@ -7,7 +7,7 @@ import json
 import re
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
@@ -22,6 +22,7 @@ from chartkit.addons.migrate.charts.forms import (
 )
 from chartkit.addons.migrate.charts.helpers import helpers
 from chartkit.addons.migrate.charts.proof import Agree, ChartProof, ValuesCase, cases
+from chartkit.addons.migrate.charts.pulled import pulled_files
 from chartkit.addons.migrate.charts.served import checks
 from chartkit.addons.migrate.charts.template import DOCUMENT
 from chartkit.addons.migrate.charts.variants import HELPERS
@@ -44,6 +45,7 @@ _TABLE: Final = re.compile(
     r"\|[-| :]+\|\n",
     re.MULTILINE,
 )
+_ASKED: Final = re.compile(r"\.Capabilities\.APIVersions\.Has\s+\"([^\"]+)\"")
 _TOGETHER: Final = (
     f"its template asks for the API {KYVERNO_GROUP}, and has a policy that stays: give the latter "
     "a template of its own"
@@ -56,7 +58,7 @@ class ChartMigration:
 
     texts: of the files that change or are new; converted: the templates with both forms; left: the
     policies that stay, each with its place and the reason; refused: by template, the values that
-    the new form does not take.
+    the new form does not take; rendering: the templates that render converted files.
     """
 
     texts: Mapping[Path, str] = field(default_factory=dict)
@@ -65,11 +67,13 @@ class ChartMigration:
     refused: Mapping[Path, Sequence[str]] = field(default_factory=dict)
     served: Sequence[Location] = ()
     checks: Sequence[Location] = ()
+    rendering: frozenset[Path] = frozenset()
 
     def has(self, location: Location) -> bool:
         """Report whether a template is converted, or named with the reason why it is not."""
         file = Path(location.file)
-        return file in self.converted or any(Path(place.file) == file for place, _ in self.left)
+        done = self.converted | self.rendering
+        return file in done or any(Path(place.file) == file for place, _ in self.left)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,18 +97,20 @@ def migrate_chart(
     given: the values of files; agree: asks both forms about requests, None for no such proof.
     """
     sources = dict(_templates(folder))
+    pulled = pulled_files(folder, sources)
+    sources |= {file: file.read_text("utf-8") for file in pulled}
     if not any("kyverno.io" in text for text in sources.values()):
         return ChartMigration()
     prefix = chart_name(folder)
     named = named_templates([*_of_dependencies(folder), *sources.values()], prefix, _values(folder))
-    forms, left, present = _placed(sources, named)
+    forms, left, present = _placed(sources, named, pulled)
     texts: dict[Path, str] = {}
     _leave_together(forms, left)
     switched = _switched(folder) if forms else {}
     while forms:
         texts = switched | _texts(folder, sources, forms, prefix)
-        numbered = switched | _texts(folder, sources, forms, prefix, is_numbered=True)
-        differences = _differences(folder, numbered, forms, given, target, known, agree)
+        numbered = switched | _texts(folder, sources, forms, prefix, pulled)
+        differences = _differences(folder, numbered, forms, pulled, given, target, known, agree)
         if not differences:
             break
         for form, reason in differences:
@@ -121,6 +127,8 @@ def migrate_chart(
         for form in made
         if form.served
     }
+    covered = {*forms, *present, *(Path(place.file) for place, _ in left)}
+    unread = {file for file in pulled.keys() - covered if "kyverno.io" in sources[file]}
     left.sort(key=lambda row: (row[0].file, row[0].line))
     return ChartMigration(
         texts if forms else {},
@@ -133,11 +141,12 @@ def migrate_chart(
             for file, text in (sources.items() if forms or present else ())
             for line in checks(text)
         ],
+        frozenset(pulled.values()) - {pulled[file] for file in unread},
     )
 
 
 def _placed(
-    sources: Mapping[Path, str], named: NamedTemplates
+    sources: Mapping[Path, str], named: NamedTemplates, pulled: Mapping[Path, Path]
 ) -> tuple[dict[Path, list[NewForm]], list[tuple[Location, str]], set[Path]]:
     """Return the new forms of templates, the policies without one, and the templates that have both
     forms."""
@@ -145,7 +154,7 @@ def _placed(
     left: list[tuple[Location, str]] = []
     present: set[Path] = set()
     for file, text in sources.items():
-        if file.suffix == ".tpl":
+        if file.suffix == ".tpl" and file not in pulled:
             continue
         placed = new_forms(text, named)
         includes = any(f'include "{name}"' in text for name in named.policies)
@@ -169,6 +178,16 @@ def _leave_together(forms: dict[Path, list[NewForm]], left: list[tuple[Location,
         forms[file] = [form for form in made if form not in leaving]
         if not forms[file]:
             del forms[file]
+
+
+def _by_template(
+    forms: Mapping[Path, Sequence[NewForm]], pulled: Mapping[Path, Path]
+) -> Mapping[Path, list[NewForm]]:
+    """Return forms by the templates that render them."""
+    templates: dict[Path, list[NewForm]] = {}
+    for file, made in forms.items():
+        templates.setdefault(pulled.get(file, file), []).extend(made)
+    return templates
 
 
 def _of_dependencies(folder: Path) -> Iterator[str]:
@@ -200,6 +219,7 @@ def _differences(
     folder: Path,
     texts: Mapping[Path, str],
     forms: Mapping[Path, Sequence[NewForm]],
+    pulled: Mapping[Path, Path],
     given: Sequence[ValuesCase],
     target: Target,
     known: KnownTemplates,
@@ -211,9 +231,14 @@ def _differences(
         shutil.copytree(folder, new, symlinks=True)
         for file, text in texts.items():
             (new / file.relative_to(folder)).write_text(text, "utf-8", newline="\n")
-        by_name = {file.relative_to(folder).as_posix(): made for file, made in forms.items()}
+        by_name = {
+            file.relative_to(folder).as_posix(): made
+            for file, made in _by_template(forms, pulled).items()
+        }
         proved = {file.relative_to(folder).as_posix() for file in known.proved & forms.keys()}
-        proof = ChartProof(folder, new, by_name, target, agree, proved, known.differing)
+        served = _ASKED.findall("\n".join(texts.values()))
+        wide = replace(target, api_versions=(*dict.fromkeys((*target.api_versions, *served)),))
+        proof = ChartProof(folder, new, by_name, target, wide, agree, proved, known.differing)
         decisive = {
             path: form.decisive[path]
             for made in forms.values()
@@ -233,12 +258,13 @@ def _texts(
     sources: Mapping[Path, str],
     forms: Mapping[Path, Sequence[NewForm]],
     prefix: str,
-    is_numbered: bool = False,
+    pulled: Mapping[Path, Path] | None = None,
 ) -> dict[Path, str]:
-    """Return the templates of a chart that get the new forms."""
-    texts = {
-        file: with_forms(sources[file], policies, is_numbered) for file, policies in forms.items()
-    }
+    """Return the templates of a chart with the new forms; pulled: the files that templates render,
+    for a proof, in which the old forms have numbers."""
+    templates = {} if pulled is None else _by_template(forms, pulled)
+    numbers = {id(form): at for made in templates.values() for at, form in enumerate(made)}
+    texts = {file: with_forms(sources[file], policies, numbers) for file, policies in forms.items()}
     if any(form.uses_helpers for policies in forms.values() for form in policies):
         own = folder / "templates" / HELPERS
         others = (text for file, text in (dict(sources) | texts).items() if file != own)
@@ -344,4 +370,5 @@ def migrate_charts(
         {file: reasons for one in made for file, reasons in one.refused.items()},
         [place for one in made for place in one.served],
         [place for one in made for place in one.checks],
+        frozenset(file for one in made for file in one.rendering),
     )

@@ -150,19 +150,7 @@ def new_forms(text: str, named: NamedTemplates) -> list[NewForm | LeftPolicy]:
 
 def _new_form(region: Region, named: NamedTemplates, is_apart: bool = False) -> NewForm:
     """Return a policy's new form; is_apart: whether each rule has a policy of its own."""
-    text = region.text
-    begin = re.search(r"^spec[ \t]*:[ \t]*$", text, re.MULTILINE)
-    metadata = _METADATA.search(text, 0, begin.start() if begin else 0)
-    if begin is None or metadata is None:
-        message = "metadata and spec are not blocks: write each of their keys on a line"
-        raise NotPlacedError(message, region.line)
-    before = text[metadata.start() : begin.start()]
-    line = region.line + text.count("\n", 0, begin.start())
-    nodes = [*parse(_head(before, region), region.line), *parse(text[begin.start() :], line)]
-    if region.prefix:
-        closing = "{{- end }}" * region.prefix.startswith("{{- with ")
-        whole = f"{_head(before, region)}{text[begin.start() :]}{closing}"
-        nodes = parse(f"{region.prefix}{whole}", region.line)
+    before, nodes = _parsed_parts(region)
     template = PolicyTemplate(nodes, named.nodes, region.variables, named.values)
     template.is_apart = is_apart
     switch = f"{region.root}.Values.{SWITCH}"
@@ -214,6 +202,25 @@ def _new_form(region: Region, named: NamedTemplates, is_apart: bool = False) -> 
     )
 
 
+def _parsed_parts(region: Region) -> tuple[str, list[Node]]:
+    """Return the text of a policy's metadata, and the nodes of what decides its new form."""
+    text = region.text
+    begin = re.search(r"^spec[ \t]*:[ \t]*$", text, re.MULTILINE)
+    metadata = _METADATA.search(text, 0, begin.start() if begin else 0)
+    if begin is None or metadata is None:
+        message = "metadata and spec are not blocks: write each of their keys on a line"
+        raise NotPlacedError(message, region.line)
+    before = text[metadata.start() : begin.start()]
+    line = region.line + text.count("\n", 0, begin.start())
+    if region.prefix:
+        closing = "{{- end }}" * region.prefix.startswith("{{- with ")
+        whole = f"{_head(before, region)}{text[begin.start() :]}{closing}"
+        nodes = parse(f"{region.prefix}\n{whole}", region.line)
+    else:
+        nodes = [*parse(_head(before, region), region.line), *parse(text[begin.start() :], line)]
+    return before, nodes
+
+
 def _head(metadata: str, region: Region) -> str:
     """Return the part of a policy's metadata that its conversion depends on."""
     name, namespace, chosen = (
@@ -242,8 +249,8 @@ def _metadata(text: str, kind: str, end: str, prefix: str) -> list[str]:
         text = _NAME.sub(lambda name: f"{name[1]}{name[2]}{end}{name[3]}", text, count=1)
     lines = text.rstrip().split("\n")
     for line in reversed(prefix.split("\n") if prefix else ()):
-        name = re.match(r"\{\{-? *(\$\w+) *:=", line)
-        if name is None or any(re.search(rf"\{name[1]}\b", other) for other in lines):
+        name = re.match(r"\{\{-? *(?:with\b|(\$\w+) *:=)", line)
+        if name and (not name[1] or any(re.search(rf"\{name[1]}\b", part) for part in lines)):
             lines.insert(0, line.replace("-}}", "}}"))
     if prefix.startswith("{{- with "):
         opening, *inside = lines
@@ -280,15 +287,15 @@ def _guards(code: TemplateCode) -> list[str]:
     return lines
 
 
-def with_forms(text: str, forms: Sequence[NewForm], is_numbered: bool = False) -> str:
-    """Return a template with both forms of its policies; is_numbered: whether old ones have the
-    number of theirs in a field, for the proof."""
+def with_forms(text: str, forms: Sequence[NewForm], numbers: Mapping[int, int]) -> str:
+    """Return a template with both forms of its policies; numbers: those that old ones have in a
+    field, for the proof, by the identity of their form."""
     edits: dict[tuple[int, int], str] = {}
-    for number, form in enumerate(forms):
+    for form in forms:
         region, api = form.region, form.served
         switch = f"{region.root}.Values.{SWITCH}"
         lines = [_opening(f'ne {switch} "{VALIDATING}"', api.old if api else "")]
-        lines += [f"{NUMBER}: {number}"] * is_numbered
+        lines += [f"{NUMBER}: {numbers[id(form)]}"] if id(form) in numbers else []
         # An include keeps the line before it.
         lines += [re.sub(r"\A\{\{-", "{{", text[region.start : region.end]), "{{- end }}"]
         for condition, part in form.parts.items():

@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from chartkit.addons.migrate.charts.template import Node
+from chartkit.addons.migrate.charts.template import Node, show
 from chartkit.helm.syntax import Call, Term
-from chartkit.model import Body
+from chartkit.model import Body, Json
 
 Variant = Mapping[str, int]
 """Decisions by their conditions: 0 or 1; for a list, its number of items."""
@@ -41,6 +41,14 @@ YAML: Final = "chartkityaml"
 """Behind the mark of a value that stands in YAML as it is."""
 EXCLUDED_FORM: Final = "chartkitexclude{:03}"
 EXCLUDED: Final = re.compile(r"chartkitexclude(\d{3})")
+
+_PLAIN: Final = re.compile(
+    r"(^ *(?:- )*(?:[\w./*&-]+: )?)ck-mark(\d{3})x\dxxx(?:[*&]z)?$", re.MULTILINE
+)
+_COMPLETED: Final = re.compile(
+    rf"{PEM[0]}(?=ck-mark)|(?<=xxx){PEM[1]}|(?<=xxx)[.]chartkit(?:/any[*])?"
+    r"|^\(\?s\)\^(?=ck-mark\d{3}x\dxxx\.\*\$$)|(?<=xxx)\.\*\$$"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,3 +124,30 @@ class PolicyTemplate:
         if mark not in self.marks:
             self.marks.append(mark)
         return MARK_FORM.format(self.marks.index(mark), 0)
+
+
+def unmarked(value: Json, template: PolicyTemplate, key: str = "") -> Json:
+    """Return a policy with the same marks for numbers as for texts, in quotes in a template where
+    the old form has them in quotes."""
+    if isinstance(value, dict):
+        return {inner: unmarked(item, template, inner) for inner, item in value.items()}
+    if isinstance(value, list):
+        return [unmarked(item, template) for item in value]
+    if not isinstance(value, str):
+        return value
+
+    def quoted(match: re.Match[str]) -> str:
+        is_quoted = int(match[2]) in template.quoted
+        return f"{match[1]}'{match[0].removeprefix(match[1])}'" if is_quoted else match[0]
+
+    if key == "value":
+        value = _PLAIN.sub(quoted, value)
+    value = DURATION.sub(r"ck-mark\1x\2xxx", NUMBER.sub(r"ck-mark\1x\2xxx", value))
+    return _COMPLETED.sub("", value)
+
+
+def readable(template: PolicyTemplate, text: str) -> str:
+    """Return a reason with Helm code in place of marks."""
+    text = re.sub(r"Invalid value: \{.*\}: ", "", _COMPLETED.sub("", text))
+    text = MARK.sub(lambda match: f"{{{{ {show(template.marks[int(match[1])].term)} }}}}", text)
+    return EXCLUDED.sub("{{ exclude }}", text)

@@ -221,7 +221,8 @@ Agree = Callable[[Resource, Sequence[Resource], Conversion], str]
 @dataclass(slots=True)
 class ChartProof:
     """The proof of a chart. old, new: its folder before and after; forms: the new ones, by the path
-    of their template in the chart; agree: None where nothing is proved by requests; proved:
+    of their template in the chart; wide: the target with every API that templates ask for, for
+    values that are not the user's; agree: None where nothing is proved by requests; proved:
     templates whose policies have been, with the chart's values, by their conversion; differing:
     policies that stay, by kind and name, with the reason; rendered, asked: the forms that any
     values rendered, and those of which requests were asked; refusal: why Helm takes no values."""
@@ -230,6 +231,7 @@ class ChartProof:
     new: Path
     forms: Mapping[str, Sequence[NewForm]]
     target: Target
+    wide: Target
     agree: Agree | None
     proved: set[str]
     differing: Mapping[str, str]
@@ -243,10 +245,12 @@ class ChartProof:
         with temporary_folder() as parent:
             copy = parent / self.new.name
             shutil.copytree(self.new, copy, symlinks=True)
-            for file in (copy / "templates").rglob("*"):
+            for file in copy.rglob("*"):
                 if file.is_file() and file.suffix in (".yaml", ".yml", ".tpl"):
-                    text = file.read_text("utf-8")
-                    file.write_text(_FAIL.sub(lambda _: _PRINT, text), "utf-8", newline="\n")
+                    text = file.read_bytes().decode("utf-8", "surrogateescape")
+                    if _FAIL.search(text):
+                        text = _FAIL.sub(lambda _: _PRINT, text)
+                        file.write_bytes(text.encode("utf-8", "surrogateescape"))
             for case in values:
                 for form, reason in self._case(copy, case):
                     reasons.setdefault(id(form), f"{reason}, with {case.name}")
@@ -258,15 +262,14 @@ class ChartProof:
         return [(form, reasons[id(form)]) for form in everything if reasons.get(id(form))]
 
     def _case(self, new: Path, case: ValuesCase) -> Iterator[tuple[NewForm, str]]:
+        target = self.target if case.is_own else self.wide
         try:
-            legacy = render(self.old, case.values, self.target)
+            legacy = render(self.old, case.values, target)
         except ChartkitError as error:
             self.refusal = self.refusal or error.message
             return  # values that the chart refuses
         try:
-            renders = [
-                render(new, merge(case.values, {SWITCH: kind}), self.target) for kind in _KINDS
-            ]
+            renders = [render(new, merge(case.values, {SWITCH: kind}), target) for kind in _KINDS]
         except ChartkitError as error:
             named = [name for name in self.forms if name in f"{error.message} {error.location}"]
             for template in named or self.forms:
@@ -289,7 +292,10 @@ class ChartProof:
     ) -> Iterator[tuple[NewForm, str]]:
         """Yield the differences of a template's old forms and its new ones. A new form may refuse
         no values of the chart and of files."""
-        as_old, as_new, as_both = new
+        # A named template may print nothing behind the number of a form.
+        as_old, as_new, as_both = (
+            [body for body in bodies if {*body} - {NUMBER}] for bodies in new
+        )
         everywhere, forms = self.forms[template], list[NewForm | None]()
         for body in as_old:
             number = body.pop(NUMBER, None)

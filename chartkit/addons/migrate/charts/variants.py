@@ -13,15 +13,13 @@ from chartkit.addons.migrate.charts.chosen import candidates, with_chosen
 from chartkit.addons.migrate.charts.fields import has_null
 from chartkit.addons.migrate.charts.lists import MORE, Lists
 from chartkit.addons.migrate.charts.marks import (
-    DURATION,
-    EXCLUDED,
     ITEMS,
     MARK,
-    NUMBER,
-    PEM,
     Mark,
     PolicyTemplate,
     Variant,
+    readable,
+    unmarked,
     within,
 )
 from chartkit.addons.migrate.charts.rendering import render
@@ -40,7 +38,7 @@ from chartkit.documents.reader import read_text
 from chartkit.engine.cluster_policy import autogen
 from chartkit.errors import ChartkitError, InputError
 from chartkit.helm.syntax import Literal, Path, Term
-from chartkit.model import Body, Json, Location, Resource, mapping_at, mappings_at
+from chartkit.model import Body, Location, Resource, mapping_at, mappings_at
 
 VALIDATING: Final = "ValidatingPolicy"
 HELPERS: Final = "_policy-types.tpl"
@@ -51,18 +49,11 @@ _NAME: Final = "chartkitname"
 _MOST: Final = 400
 WILDCARDS: Final = "wildcards"
 ANY: Final = "[*?]"
-_PLAIN: Final = re.compile(
-    r"(^ *(?:- )*(?:[\w./*&-]+: )?)ck-mark(\d{3})x\dxxx(?:[*&]z)?$", re.MULTILINE
-)
 _SPACE: Final = re.compile(r"(?:\\n| )+")
 _HOST: Final = "[a-z0-9-]+([.][a-z0-9-]+)+(:[0-9]+)?"
 _WHOLE: Final = f"^(?:{_HOST}/[a-z0-9._/-]*[*] ?)*$", "other references than REGISTRY/PATH*"
 _REGISTRY: Final = f"^(?:{_HOST})$", "another text than the name of a registry"
 """The form of an image reference, whole or up to its path, and the name of what has another."""
-_COMPLETED: Final = re.compile(
-    rf"{PEM[0]}(?=ck-mark)|(?<=xxx){PEM[1]}|(?<=xxx)[.]chartkit(?:/any[*])?"
-    r"|^\(\?s\)\^(?=ck-mark\d{3}x\dxxx\.\*\$$)|(?<=xxx)\.\*\$$"
-)
 _OPERATORS: Final = (
     ("*z", ANY, WILDCARDS),
     ("&z", "[|&<>!]|(^| )[-+]?[0-9]+([.][0-9]+)?[a-zA-Z]*( |$)", "operators or numbers"),
@@ -402,6 +393,8 @@ class Variants:
 
     def _converted_text(self, text: str) -> tuple[str, Sequence[Body]]:
         legacy = self._legacy(text)
+        if not legacy:
+            return "", []
         if not self.takes_null and has_null(mapping_at(legacy, "spec").get("rules")):
             raise NotPlacedError(NULL, self.line)
         whole = Resource(legacy, Location("", self.line))
@@ -409,33 +402,17 @@ class Variants:
         try:
             conversions = [convert(whole), *map(convert, by_rule(whole) if is_each else ())]
         except ChartkitError as error:
-            raise NotPlacedError(self._readable(error.message), self.line) from None
+            raise NotPlacedError(readable(self.template, error.message), self.line) from None
         for outcome in (outcome for each in conversions for outcome in each.outcomes):
             if outcome.reason.startswith("it names no operation"):
                 raise NotPlacedError("operations from values have no form in CEL", self.line)
             if outcome.reason:
-                raise NotPlacedError(self._readable(outcome.reason), self.line)
+                raise NotPlacedError(readable(self.template, outcome.reason), self.line)
         del conversions[: bool(is_each)]
-        documents = [self._marked(body) for each in conversions for body in each.documents]
+        documents = [
+            unmarked(body, self.template) for each in conversions for body in each.documents
+        ]
         return legacy["metadata"]["name"], documents
-
-    def _marked(self, value: Json, key: str = "") -> Json:
-        """Return a policy with the same marks for numbers as for texts, in quotes in a template
-        where the old form has them in quotes."""
-        if isinstance(value, dict):
-            return {inner: self._marked(item, inner) for inner, item in value.items()}
-        if isinstance(value, list):
-            return [self._marked(item) for item in value]
-        if not isinstance(value, str):
-            return value
-        if key == "value":
-            value = _PLAIN.sub(self._quoted, value)
-        value = DURATION.sub(r"ck-mark\1x\2xxx", NUMBER.sub(r"ck-mark\1x\2xxx", value))
-        return _COMPLETED.sub("", value)
-
-    def _quoted(self, match: re.Match[str]) -> str:
-        is_quoted = int(match[2]) in self.template.quoted
-        return f"{match[1]}'{match[0].removeprefix(match[1])}'" if is_quoted else match[0]
 
     def _converted(self, variant: Variant) -> Mapping[str, Body]:
         legacy, documents = self._documents(variant)
@@ -465,6 +442,8 @@ class Variants:
             raise NotPlacedError(
                 f"with some values it is not YAML: {error.message}", self.line
             ) from None
+        if not documents:
+            return {}
         if len(documents) != 1 or not isinstance(documents[0], dict):
             raise NotPlacedError("with some values it is not one document", self.line)
         body = documents[0]
@@ -507,14 +486,6 @@ class Variants:
             spec = with_chosen(spec, self.template.used)
         ordered: Body = in_reading_order({"spec": spec})["spec"]
         return ordered
-
-    def _readable(self, text: str) -> str:
-        """Return a reason with Helm code in place of marks."""
-        text = re.sub(r"Invalid value: \{.*\}: ", "", _COMPLETED.sub("", text))
-        text = MARK.sub(
-            lambda match: f"{{{{ {show(self.template.marks[int(match[1])].term)} }}}}", text
-        )
-        return EXCLUDED.sub("{{ exclude }}", text)
 
 
 def by_rule(policy: Resource) -> Iterator[Resource]:

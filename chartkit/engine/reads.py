@@ -350,7 +350,12 @@ class ReadTree(Generic[V]):
                 answer = course[at + index][2]
                 if answer != expected:
                     other = _Node(course[at + index + 1 :], value)
-                    split = _split(node, index, other, answer)
+                    number, key, expected = node.steps[index]
+                    rest: _Node[V] = _Node(node.steps[index + 1 :], node.value)
+                    rest.branch, rest.edges = node.branch, node.edges
+                    split: _Node[V] = _Node(node.steps[:index])
+                    split.branch = number, key
+                    split.edges = {expected: rest, answer: other}
                     self.size += 1
                     if edges is None:
                         self._root = split
@@ -368,14 +373,3 @@ class ReadTree(Generic[V]):
                 self.size += 1
                 return
             node = following
-
-
-def _split(node: _Node[V], index: int, other: _Node[V], answer: Answer) -> _Node[V]:
-    """Return a node that branches at one of the steps of another."""
-    number, key, expected = node.steps[index]
-    rest: _Node[V] = _Node(node.steps[index + 1 :], node.value)
-    rest.branch, rest.edges = node.branch, node.edges
-    split: _Node[V] = _Node(node.steps[:index])
-    split.branch = number, key
-    split.edges = {expected: rest, answer: other}
-    return split

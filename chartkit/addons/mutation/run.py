@@ -119,7 +119,21 @@ def _mutated(
     end = time.process_time() + _SECONDS
     killed = explained = untried = 0
     survivors: list[Diagnostic] = []
-    candidates = _candidates(cases)
+    given = {id(resource): (resource, world) for case in cases for resource, world in case.objects}
+    bodies = [resource.body for resource, _ in given.values()]
+    candidates = [
+        (
+            f"{resource.location}, {resource.kind} {resource.name}, {said}",
+            Resource(body, resource.location),
+            world,
+        )
+        for resource, world in given.values()
+        for said, body in _neighbours(
+            resource.body, [other for other in bodies if other.get("kind") == resource.kind]
+        )
+    ]
+    random.Random(0).shuffle(candidates)
+    candidates = candidates[:_CANDIDATES]
     for key in dict.fromkeys(key for case in cases for key in case.changes):
         if time.process_time() > end:
             untried += 1
@@ -208,25 +222,6 @@ def _case(policy: FolderPolicy, source: Source, example: Examples) -> _Case:
                 by_key[index, change.part, change.text, numbers[change.part, change.text]] = change
                 numbers[change.part, change.text] += 1
     return _Case(bodies, _compiled(bodies), objects, by_key)
-
-
-def _candidates(cases: Sequence[_Case]) -> list[tuple[str, Resource, World]]:
-    """Return objects that differ in one field from an example, each with the difference."""
-    given = {id(resource): (resource, world) for case in cases for resource, world in case.objects}
-    bodies = [resource.body for resource, _ in given.values()]
-    candidates = [
-        (
-            f"{resource.location}, {resource.kind} {resource.name}, {said}",
-            Resource(body, resource.location),
-            world,
-        )
-        for resource, world in given.values()
-        for said, body in _neighbours(
-            resource.body, [other for other in bodies if other.get("kind") == resource.kind]
-        )
-    ]
-    random.Random(0).shuffle(candidates)
-    return candidates[:_CANDIDATES]
 
 
 def _neighbours(body: Body, others: Sequence[Body]) -> Iterator[tuple[str, Body]]:

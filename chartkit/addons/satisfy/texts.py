@@ -146,29 +146,26 @@ class _Automaton:
                         self.free[end].append(at)
                 case "MAX_REPEAT" | "MIN_REPEAT":
                     least, most, body = value
-                    at = self._repeated(least, most, body, at)
+                    is_endless = most == _parser.MAXREPEAT
+                    count = least + 1 if is_endless else int(most)
+                    self.copies += count
+                    if self.copies > _MOST_COPIES:
+                        raise TooLargeError
+                    begin, end = self.state(), self.state()
+                    self.free[at].append(begin)
+                    for number in range(count):
+                        if number >= least:
+                            self.free[begin].append(end)
+                        following = self.state()
+                        self.free[self.built(body, begin)].append(following)
+                        if is_endless and number >= least:
+                            self.free[following].append(begin)
+                        begin = following
+                    self.free[begin].append(end)
+                    at = end
                 case _:
                     raise UnreadableError
         return at
-
-    def _repeated(self, least: int, most: Any, body: Any, at: int) -> int:
-        is_endless = most == _parser.MAXREPEAT
-        count = least + 1 if is_endless else int(most)
-        self.copies += count
-        if self.copies > _MOST_COPIES:
-            raise TooLargeError
-        begin, end = self.state(), self.state()
-        self.free[at].append(begin)
-        for number in range(count):
-            if number >= least:
-                self.free[begin].append(end)
-            following = self.state()
-            self.free[self.built(body, begin)].append(following)
-            if is_endless and number >= least:
-                self.free[following].append(begin)
-            begin = following
-        self.free[begin].append(end)
-        return end
 
 
 def _members(parts: Iterable[tuple[Any, Any]]) -> Ranges:
@@ -209,7 +206,16 @@ def _compiled(pattern: str, is_regex: bool) -> _Automaton:
     first = automaton.state()
     inside = automaton.step(first, _ANCHORS["AT_BEGINNING"])
     if is_regex:
-        parsed = _parsed(pattern)
+        if any(part in pattern for part in _OTHER_MEANING):
+            raise UnreadableError
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            try:
+                parsed = _parser.parse(pattern)
+            except (re.error, Warning, OverflowError):
+                raise UnreadableError from None
+        if parsed.state.flags & ~_FLAGS:
+            raise UnreadableError
         automaton.any = _ANY if parsed.state.flags & re.DOTALL else _LINE
         # Any text is before a match, or nothing, so that the expression can take the mark itself.
         begin = automaton.state()
@@ -230,22 +236,6 @@ def _compiled(pattern: str, is_regex: bool) -> _Automaton:
             inside = automaton.step(inside, ranges)
     automaton.final = automaton.step(inside, _ANCHORS["AT_END"])
     return automaton
-
-
-def _parsed(pattern: str) -> Any:
-    """Return a regular expression as Python parses it; raise UnreadableError for one that means
-    something else in RE2, or may."""
-    if any(part in pattern for part in _OTHER_MEANING):
-        raise UnreadableError
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        try:
-            parsed = _parser.parse(pattern)
-        except (re.error, Warning, OverflowError):
-            raise UnreadableError from None
-    if parsed.state.flags & ~_FLAGS:
-        raise UnreadableError
-    return parsed
 
 
 def is_readable(pattern: str) -> bool:

@@ -109,8 +109,20 @@ def run(listen: ListenOptions, make: Callable[[], Source], write: Callable[[str]
             key=certificates.key,
             metrics_folder=counts,
         )
-        registration = _registration(listen, certificates, settings, log)
-        worker = Worker(settings, make(), _target(listen))
+        if not listen.apply_webhooks:
+            registration = None
+        else:
+            from chartkit.network.cluster.client import connect
+
+            cluster = connect(listen.context)
+            endpoint = _endpoint(listen, certificates)
+            registration = Registration(cluster, endpoint, _scope(listen, endpoint), settings, log)
+        target: Target | None = None
+        if listen.reports == IN_CLUSTER:
+            target = ClusterReports(listen.context)
+        elif listen.reports is not None:
+            target = ReportFolder(Path(listen.reports).absolute())
+        worker = Worker(settings, make(), target)
 
         def started() -> None:
             for note in served.notes:
@@ -144,26 +156,6 @@ def _loaded(source: Source) -> Served:
         return source.load()
     finally:
         source.close()
-
-
-def _target(listen: ListenOptions) -> Target | None:
-    if listen.reports is None:
-        return None
-    if listen.reports == IN_CLUSTER:
-        return ClusterReports(listen.context)
-    return ReportFolder(Path(listen.reports).absolute())
-
-
-def _registration(
-    listen: ListenOptions, certificates: Certificates, settings: ServerSettings, log: Log
-) -> Registration | None:
-    if not listen.apply_webhooks:
-        return None
-    from chartkit.network.cluster.client import connect
-
-    cluster = connect(listen.context)
-    endpoint = _endpoint(listen, certificates)
-    return Registration(cluster, endpoint, _scope(listen, endpoint), settings, log)
 
 
 def _printed(listen: ListenOptions, served: Served) -> str:

@@ -218,7 +218,14 @@ class ImageHost(ClusterHost):
             if not is_cosign and not attestation.get("referrer"):
                 raise CelError("notary verifier only supports oci 1.1 referrers as attestations")
         try:
-            self._ask(image, attestation, attestor)
+            source, credentials = self._source, self._credentials
+            if attestation is None:
+                source.signed(image, attestor.body, credentials)
+            else:
+                payload = source.attested(image, attestation, attestor.body, credentials)
+                kind, name = _kind_of(attestation)
+                if kind == "referrer" or name not in SHORT_TYPES:
+                    self.evidence.payloads[image, kind, name] = payload
         except SignatureError as error:
             return self._refused(image, attestor, error.message)
         except NoSource as error:
@@ -226,16 +233,6 @@ class ImageHost(ClusterHost):
         except LookupFailed as error:
             raise CelError(f"failed to verify image {image}: {error}") from None
         return True
-
-    def _ask(self, image: str, attestation: Body | None, attestor: Attestor) -> None:
-        source, credentials = self._source, self._credentials
-        if attestation is None:
-            source.signed(image, attestor.body, credentials)
-            return
-        payload = source.attested(image, attestation, attestor.body, credentials)
-        kind, name = _kind_of(attestation)
-        if kind == "referrer" or name not in SHORT_TYPES:
-            self.evidence.payloads[image, kind, name] = payload
 
     def _refused(self, image: str, attestor: Attestor, reason: str) -> bool:
         said = " ".join(reason.split())

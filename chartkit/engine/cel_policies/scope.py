@@ -48,7 +48,13 @@ class Attributes:
         self.subresource = request.subresource
         self.operation = request.operation
         self.object: Body | None = None if request.operation is Operation.DELETE else body
-        self.old = _old(request, body)
+        self.old: Body | None
+        if request.operation is Operation.DELETE:
+            self.old = body
+        elif request.operation is Operation.UPDATE:
+            self.old = (request.old or request.resource).body
+        else:
+            self.old = request.old.body if request.old is not None else None
         self.namespace = request.resource.namespace
         self.is_namespace = self.resource == "namespaces" and not group
         self.namespace_labels: Mapping[str, str] = request.namespace_labels
@@ -106,14 +112,6 @@ def identified(user: User | None) -> User:
         uid=identity.uid or _SCANNER,
         groups=identity.groups or (_SCANNER,),
     )
-
-
-def _old(request: Request, body: Body) -> Body | None:
-    if request.operation is Operation.DELETE:
-        return body
-    if request.operation is Operation.UPDATE:
-        return (request.old or request.resource).body
-    return request.old.body if request.old is not None else None
 
 
 NOTHING: Final[Body] = {}

@@ -122,12 +122,20 @@ def read_values(
             }
             values = _mapping(rule.get("values"), "values", location)
             by_rule.setdefault(key, {**values, **first})
+    labels: dict[str, Mapping[str, str]] = {}
+    for selector in _items(body.get("namespaceSelector"), "namespaceSelector", location):
+        name = _name(selector, "namespaceSelector", location)
+        labels[name] = _mapping(selector.get("labels"), "labels", location)
+    for namespace in _items(body.get("namespaces"), "namespaces", location):
+        metadata = _mapping(namespace.get("metadata"), "metadata", location)
+        name = _name(metadata, "namespaces", location)
+        labels[name] = _mapping(metadata.get("labels"), "labels", location)
     return UserValues(
         dict(_mapping(body.get("globalValues"), "globalValues", location)),
         by_resource,
         by_rule,
         settings or {},
-        _labels(body, location),
+        labels,
         _subresources(body.get("subresources"), location),
         {
             namespace["metadata"]["name"]: {"apiVersion": "v1", "kind": "Namespace", **namespace}
@@ -153,18 +161,6 @@ def read_settings(texts: Sequence[str]) -> dict[str, str]:
 
 
 _Values = dict[tuple[str, str], Mapping[str, Json]]
-
-
-def _labels(body: Mapping[str, Json], location: Location) -> dict[str, Mapping[str, str]]:
-    labels: dict[str, Mapping[str, str]] = {}
-    for selector in _items(body.get("namespaceSelector"), "namespaceSelector", location):
-        name = _name(selector, "namespaceSelector", location)
-        labels[name] = _mapping(selector.get("labels"), "labels", location)
-    for namespace in _items(body.get("namespaces"), "namespaces", location):
-        metadata = _mapping(namespace.get("metadata"), "metadata", location)
-        name = _name(metadata, "namespaces", location)
-        labels[name] = _mapping(metadata.get("labels"), "labels", location)
-    return labels
 
 
 def _subresources(

@@ -224,7 +224,12 @@ class _WatchedRule:
         location = self._sources.at(*path)
         own = tuple(part for part in parts if part.asked not in _BEFORE)
         if result is None:
-            text = _nothing(own, facts)
+            if facts.operation == Operation.DELETE:
+                text = "the rule says nothing of an object that is deleted"
+            elif any(part.asked is Asked.ELEMENT for part in own):
+                text = "all elements are passed over"
+            else:
+                text = own[0].text if own else "the rule says nothing of the object"
             if not own and self.rule.kind is RuleKind.GENERATE:
                 match = self.match(facts)
                 return match if not match.holds else Decision(asked, False, text, location)
@@ -260,15 +265,6 @@ class _WatchedRule:
             deciding.value,
             parts,
         )
-
-
-def _nothing(own: Sequence[Decision], facts: Facts) -> str:
-    """Return why a rule that applies gives no result."""
-    if facts.operation == Operation.DELETE:
-        return "the rule says nothing of an object that is deleted"
-    if any(part.asked is Asked.ELEMENT for part in own):
-        return "all elements are passed over"
-    return own[0].text if own else "the rule says nothing of the object"
 
 
 def _deciding(

@@ -104,7 +104,10 @@ def tokenize(expression: str) -> list[Lexeme]:
     while position < len(expression):
         match = _TOKEN.match(expression, position)
         if match is None:
-            raise _unknown(expression, position)
+            character = expression[position]
+            if character in _DELIMITERS:
+                raise ExpressionSyntaxError(f"Unclosed delimiter: {character}", len(expression))
+            raise ExpressionSyntaxError(f"Unknown char: {quote_rune(character)}", position)
         if match.lastgroup != "space":
             group = match.lastgroup or ""
             text = match[group]
@@ -123,13 +126,6 @@ def tokenize(expression: str) -> list[Lexeme]:
         position = match.end()
     lexemes.append({"type": "eof", "value": "", "start": position})
     return lexemes
-
-
-def _unknown(expression: str, position: int) -> ExpressionSyntaxError:
-    character = expression[position]
-    if character in _DELIMITERS:
-        return ExpressionSyntaxError(f"Unclosed delimiter: {character}", len(expression))
-    return ExpressionSyntaxError(f"Unknown char: {quote_rune(character)}", position)
 
 
 Tree = dict[str, Any]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -266,20 +266,15 @@ def kind_fault(api_version: str, kind: str, minor: int = NEWEST) -> KindFault | 
         came, went = span.start, span.stop
         problem += f": it came with 1.{came}" if minor < came else f": it was removed in 1.{went}"
     served = [gvk for gvk, when in kinds.items() if minor in when]
-    if places := _places(group, kind, served):
+    named = [gvk for gvk in served if gvk.kind == kind]
+    named.sort(key=lambda gvk: (gvk.group != group, len(gvk.version), gvk.version))
+    of_group = [gvk for gvk in named if gvk.group == group]
+    if places := " and ".join("/".join(filter(None, gvk[:2])) for gvk in (of_group or named)[:2]):
         return KindFault(problem, f"it is in {places}")
     own = (gvk.kind for gvk in served if gvk.group == group)
     return KindFault(
         problem, suggestion(kind, own) or suggestion(kind, (gvk.kind for gvk in served))
     )
-
-
-def _places(group: str, kind: str, served: Collection[GroupVersionKind]) -> str:
-    """Return at most two groups and versions of a kind, its own group first."""
-    named = [gvk for gvk in served if gvk.kind == kind]
-    named.sort(key=lambda gvk: (gvk.group != group, len(gvk.version), gvk.version))
-    own = [gvk for gvk in named if gvk.group == group]
-    return " and ".join("/".join(filter(None, gvk[:2])) for gvk in (own or named)[:2])
 
 
 @cache

@@ -151,21 +151,18 @@ def _carry_out(
 
     say: Callable[[str], Any] = partial(click.echo)
     try:
-        act(Tools(cluster, releases, Waiter(cluster, timeout), say, stale, _again(), force))
+        context = click.get_current_context()
+        given = ["chartkit", str(context.info_name), context.params["environment"]]
+        for option in context.command.params:
+            value = context.params.get(option.name or "")
+            if isinstance(option, click.Option) and value not in (None, False, option.default):
+                given += [option.opts[0]] if option.is_flag else [option.opts[0], str(value)]
+        act(
+            Tools(cluster, releases, Waiter(cluster, timeout), say, stale, shlex.join(given), force)
+        )
     except CutShortError as error:
         for line in failure_lines(error):
             click.echo(line, err=True)
         raise SystemExit(
             error.exit_code if error.by is None else boundary.exit_code(error.by)
         ) from None
-
-
-def _again() -> str:
-    """Return the command line, which resumes an interrupted run."""
-    context = click.get_current_context()
-    given = ["chartkit", str(context.info_name), context.params["environment"]]
-    for option in context.command.params:
-        value = context.params.get(option.name or "")
-        if isinstance(option, click.Option) and value not in (None, False, option.default):
-            given += [option.opts[0]] if option.is_flag else [option.opts[0], str(value)]
-    return shlex.join(given)

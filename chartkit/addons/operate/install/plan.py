@@ -155,34 +155,28 @@ def plan_text(plan: Plan) -> str:
         f"environment  {plan.environment}",
     ]
     for step in plan.steps:
-        lines += _step_lines(step)
+        name = step.wanted.name
+        if step.there is None:
+            lines.append(f"{name}: not there → {step.wanted.version}: {step.action}")
+        else:
+            lines.append(f"{name}: {described(step.there)} → {step.wanted.version}: {step.action}")
+            before, after = values_digest(step.there.values), values_digest(step.wanted.values)
+            if before != after:
+                lines.append(f"  values {before} → {after}")
+        if step.action is not Action.NOTHING:
+            counts = Counter(change.what for change in step.changes)
+            objects = ", ".join(f"{counts[what]} {what}" for what in What if counts[what])
+            lines.append(f"  objects: {objects or 'none changes'}")
+            if step.there is not None:
+                risks = [(change, risk(change)) for change in step.changes]
+                high = [(change, rated) for change, rated in risks if rated.level is Level.HIGH]
+                for change, rated in high[:_SHOWN]:
+                    lines.append(f"  high risk: {change.identity} {change.what}: {rated.reason}")
+                if len(high) > _SHOWN:
+                    lines.append(f"  high risk: {len(high) - _SHOWN} more")
     lines += [f"note: {note}" for note in plan.notes]
     lines += [f"refused: {refusal}" for refusal in plan.refusals]
     return "\n".join(lines) + "\n"
-
-
-def _step_lines(step: Step) -> Iterator[str]:
-    name = step.wanted.name
-    if step.there is None:
-        yield f"{name}: not there → {step.wanted.version}: {step.action}"
-    else:
-        yield f"{name}: {described(step.there)} → {step.wanted.version}: {step.action}"
-        before, after = values_digest(step.there.values), values_digest(step.wanted.values)
-        if before != after:
-            yield f"  values {before} → {after}"
-    if step.action is Action.NOTHING:
-        return
-    counts = Counter(change.what for change in step.changes)
-    objects = ", ".join(f"{counts[what]} {what}" for what in What if counts[what])
-    yield f"  objects: {objects or 'none changes'}"
-    if step.there is None:
-        return
-    risks = [(change, risk(change)) for change in step.changes]
-    high = [(change, rated) for change, rated in risks if rated.level is Level.HIGH]
-    for change, rated in high[:_SHOWN]:
-        yield f"  high risk: {change.identity} {change.what}: {rated.reason}"
-    if len(high) > _SHOWN:
-        yield f"  high risk: {len(high) - _SHOWN} more"
 
 
 def values_digest(values: Body) -> str:

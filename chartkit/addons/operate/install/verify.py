@@ -116,7 +116,14 @@ class Waiter:
             hooks = named[0].get("webhooks") or []
             if not hooks or not all(hook["clientConfig"].get("caBundle") for hook in hooks):
                 return f"{_POLICY_WEBHOOK} has no certificate"
-            return self._tried()
+            for definition, probe in read_file(_PROBES)[0].body.items():
+                if self._is_established(definition):
+                    plural, _, group = definition.partition(".")
+                    version = probe["apiVersion"].rpartition("/")[2]
+                    status = self.cluster.tries(Collection(group, version, plural), probe)
+                    answered = status != 404 and status < _SERVER_FAILS
+                    return "" if answered else f"a policy that is tried is answered {status}"
+            return "there is no kind of policy to try"
 
         self.until("webhooks do not answer", missing)
 
@@ -145,16 +152,6 @@ class Waiter:
             if body is None or not _is_ready(body):
                 waiting.append(f"{resource.kind} {resource.name}")
         return waiting
-
-    def _tried(self) -> str:
-        for definition, probe in read_file(_PROBES)[0].body.items():
-            if self._is_established(definition):
-                plural, _, group = definition.partition(".")
-                version = probe["apiVersion"].rpartition("/")[2]
-                status = self.cluster.tries(Collection(group, version, plural), probe)
-                answered = status != 404 and status < _SERVER_FAILS
-                return "" if answered else f"a policy that is tried is answered {status}"
-        return "there is no kind of policy to try"
 
     def _is_established(self, definition: str) -> bool:
         crd = self.cluster.read(CRDS, definition)

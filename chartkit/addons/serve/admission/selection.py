@@ -181,7 +181,13 @@ class Shared:
         self, request: Request, world: World, policies: Iterable[RunnablePolicy]
     ) -> Findings:
         """Return the findings of the policies, which may come from an equal review."""
-        sharing = self._sharing(request)
+        sharing: Sharing[Findings] | None = None
+        if is_shareable(request):
+            resource = request.resource
+            key = (request.kind or kind_of(resource), request.plural, bool(resource.namespace))
+            sharing = self._kinds.get(key)
+            if sharing is None and len(self._kinds) < _MOST_KINDS:
+                sharing = self._kinds[key] = Sharing(self._policies, self._space, FEW)
         is_ready = sharing is not None and sharing.is_ready()
         user = request.user
         if user is None:
@@ -213,17 +219,6 @@ class Shared:
             untimed = tuple(replace(outcome, seconds=0.0) for outcome in evaluated)
             sharing.keep(courses, request, sharing_key, Findings(untimed, is_shared=True))
         return Findings(evaluated)
-
-    def _sharing(self, request: Request) -> Sharing[Findings] | None:
-        """Return the results that reviews like this one share; None if nothing is shared."""
-        if not is_shareable(request):
-            return None
-        resource = request.resource
-        key = (request.kind or kind_of(resource), request.plural, bool(resource.namespace))
-        sharing = self._kinds.get(key)
-        if sharing is None and len(self._kinds) < _MOST_KINDS:
-            sharing = self._kinds[key] = Sharing(self._policies, self._space, FEW)
-        return sharing
 
 
 class Webhook(StrEnum):

@@ -129,24 +129,21 @@ class ReviewCounter:
                 continue
             key = (part.kind, part.operation)
             if key not in sent:
-                sent[key] = self._sent(subject, part.operation)
+                resource = as_submitted(subject, custom=self.names)
+                if any(reason.key != RESOURCE_FILTERS for reason in self.unsent(resource)):
+                    sent[key] = 0
+                else:
+                    old = resource if part.operation is Operation.UPDATE else None
+                    request = replace(
+                        self.request(resource),
+                        operation=part.operation,
+                        old=old,
+                        plural=self.names.plural(kind_of(resource)),
+                    )
+                    attributes = Attributes(request)
+                    sent[key] = sum(webhook.is_sent(attributes) for webhook in self.webhooks)
             totals[part.kind] += sent[key] * part.requests(pods)
         return totals
-
-    def _sent(self, given: Resource, operation: Operation) -> int:
-        """Return the number of webhooks that an API server sends a request to."""
-        resource = as_submitted(given, custom=self.names)
-        if any(reason.key != RESOURCE_FILTERS for reason in self.unsent(resource)):
-            return 0
-        old = resource if operation is Operation.UPDATE else None
-        request = replace(
-            self.request(resource),
-            operation=operation,
-            old=old,
-            plural=self.names.plural(kind_of(resource)),
-        )
-        attributes = Attributes(request)
-        return sum(webhook.is_sent(attributes) for webhook in self.webhooks)
 
 
 @dataclass(frozen=True, slots=True)

@@ -359,7 +359,22 @@ def verify_certificate(
     certificate: x509.Certificate, checks: CheckOptions
 ) -> Sequence[x509.Certificate]:
     """Return the path from a certificate to a root, once all checks of it hold."""
-    chain = _path(certificate, checks)
+    at = certificate.not_valid_before_utc
+    if checks.trust is None:
+        between = checks.intermediates or ()
+        try:
+            chain = verify_chain(
+                certificate,
+                roots=checks.roots or (),
+                intermediates=between,
+                at=at,
+                usage=CODE_SIGNING,
+            )
+        except SignatureError as error:
+            text = f"cert verification failed: {error.message}. {_NO_PATH}"
+            raise SignatureError(text) from None
+    else:
+        chain = verify_leaf(certificate, checks.trust.authorities, at)
     check_identities(certificate, checks.identities)
     if checks.ignores_sct:
         return chain
@@ -385,25 +400,6 @@ def verify_certificate(
             text = f"failed to verify {_RSA if is_rsa else 'ECDSA signature'}"
             raise SignatureError(f"error verifying embedded SCT: {text}") from None
     return chain
-
-
-def _path(certificate: x509.Certificate, checks: CheckOptions) -> Sequence[x509.Certificate]:
-    """Return the path to a root at the time at which the certificate was issued."""
-    at = certificate.not_valid_before_utc
-    if checks.trust is None:
-        between = checks.intermediates or ()
-        try:
-            return verify_chain(
-                certificate,
-                roots=checks.roots or (),
-                intermediates=between,
-                at=at,
-                usage=CODE_SIGNING,
-            )
-        except SignatureError as error:
-            text = f"cert verification failed: {error.message}. {_NO_PATH}"
-            raise SignatureError(text) from None
-    return verify_leaf(certificate, checks.trust.authorities, at)
 
 
 def certified_key(text: str, chain: str) -> PublicKey:

@@ -172,7 +172,27 @@ def check_format(
 ) -> Issue | None:
     """Return the first fault of a format string; offset: of the call."""
     try:
-        used = _read(template, arguments, types)
+        used = 0
+        for part in split_format(template):
+            if isinstance(part, str):
+                continue
+            if isinstance(part, UnfinishedClauseError):
+                raise _FormatError(part.message)
+            if used >= len(arguments):
+                raise _FormatError(f"index {used} out of range")
+            if isinstance(part, CelError):
+                raise _FormatError(part.message)
+            argument = arguments[used]
+            wrong = _unprintable(argument, types) if part.kind == "s" else argument
+            if wrong is not None:
+                given = types[wrong.id]
+                kind = given.parameters[0].kind if given.kind is TypeKind.WRAPPER else given.kind
+                if kind not in _KINDS[part.kind]:
+                    text = (
+                        f"error during formatting: {ONLY[part.kind]}, was given {type_name(given)}"
+                    )
+                    raise _FormatError(text, wrong)
+            used += 1
     except _FormatError as error:
         return Issue(error.message, offset if error.expr is None else error.expr.offset)
     if len(arguments) > used:
@@ -181,30 +201,6 @@ def check_format(
             offset,
         )
     return None
-
-
-def _read(template: str, arguments: Sequence[Expr], types: Mapping[int, Type]) -> int:
-    """Return the number of arguments that the text needs."""
-    used = 0
-    for part in split_format(template):
-        if isinstance(part, str):
-            continue
-        if isinstance(part, UnfinishedClauseError):
-            raise _FormatError(part.message)
-        if used >= len(arguments):
-            raise _FormatError(f"index {used} out of range")
-        if isinstance(part, CelError):
-            raise _FormatError(part.message)
-        argument = arguments[used]
-        wrong = _unprintable(argument, types) if part.kind == "s" else argument
-        if wrong is not None:
-            given = types[wrong.id]
-            kind = given.parameters[0].kind if given.kind is TypeKind.WRAPPER else given.kind
-            if kind not in _KINDS[part.kind]:
-                text = f"error during formatting: {ONLY[part.kind]}, was given {type_name(given)}"
-                raise _FormatError(text, wrong)
-        used += 1
-    return used
 
 
 def _unprintable(expr: Expr, types: Mapping[int, Type]) -> Expr | None:

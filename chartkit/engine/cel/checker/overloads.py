@@ -202,7 +202,19 @@ def _match(
                     break
         if differ:
             continue
-        result = _try(candidate, arguments, variables, first)
+        overload = candidate.overload
+        if not candidate.variables:
+            taken = variables.assign_all(arguments, overload.parameters)
+            result = overload.returns if taken else None
+        else:
+            fresh = {
+                name: parameter(f"_var{first + position}")
+                for position, name in enumerate(candidate.variables)
+            }
+            taken = variables.assign_all(
+                arguments, [_renamed(arg, fresh) for arg in overload.parameters]
+            )
+            result = variables.replaced(_renamed(overload.returns, fresh)) if taken else None
         if result is None:
             continue
         ids.append(candidate.overload.id)
@@ -211,25 +223,6 @@ def _match(
         elif not returns.is_dynamic and not is_same(result, returns):
             returns = DYN
     return tuple(ids), returns or ERROR
-
-
-def _try(
-    candidate: Candidate, arguments: tuple[Type, ...], variables: Variables, first: int
-) -> Type | None:
-    """Return the overload's result type for these arguments; None if it does not accept them.
-
-    first: the number of the first of its type variables.
-    """
-    overload = candidate.overload
-    if not candidate.variables:
-        taken = variables.assign_all(arguments, overload.parameters)
-        return overload.returns if taken else None
-    fresh = {
-        name: parameter(f"_var{first + position}")
-        for position, name in enumerate(candidate.variables)
-    }
-    taken = variables.assign_all(arguments, [_renamed(arg, fresh) for arg in overload.parameters])
-    return variables.replaced(_renamed(overload.returns, fresh)) if taken else None
 
 
 def _renamed(value: Type, fresh: dict[str, Type]) -> Type:

@@ -71,7 +71,10 @@ class Program:
         """The value; raises `CelError` for an expression without a value."""
         evaluations = _EVALUATIONS.get()
         if evaluations is not None:
-            return self._observed(variables, host, evaluations)
+            trace, outcome = self._trace(variables, host)
+            if len(evaluations) < _MOST_EVALUATIONS:
+                evaluations.append(Evaluation(self, variables, trace, outcome))
+            return _raised(outcome)
         run = self._fast or self.prepare()
         if run is not _undecided:
             try:
@@ -83,14 +86,6 @@ class Program:
                 # Whatever it was, the closures know.
                 pass
         return _raised(self.evaluate_with_cost(variables, host)[0])
-
-    def _observed(
-        self, variables: Mapping[str, Value], host: Host, evaluations: list[Evaluation]
-    ) -> Value:
-        trace, outcome = self._trace(variables, host)
-        if len(evaluations) < _MOST_EVALUATIONS:
-            evaluations.append(Evaluation(self, variables, trace, outcome))
-        return _raised(outcome)
 
     def trace(self, variables: Mapping[str, Value], host: Host = OFFLINE) -> Trace:
         """Return the values of the parts; parts that were not evaluated have none."""

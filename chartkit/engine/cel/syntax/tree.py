@@ -204,16 +204,13 @@ def chain(operator: str, terms: Sequence[Expr]) -> Expr:
         return terms[0]
     middle = (len(terms) - 1) // 2 + 1
     sides = [chain(operator, side) for side in (terms[:middle], terms[middle:])]
-    left, right = (_terms(operator, side) for side in sides)
+    left, right = (
+        side.terms if isinstance(side, Chain) and side.operator == operator else (side,)
+        for side in sides
+    )
     if (len(left) + len(right) - 1) // 2 + 1 == len(left):
         return Chain(operator, left + right)
     return Chain(operator, tuple(sides))
-
-
-def _terms(operator: str, expr: Expr) -> tuple[Expr, ...]:
-    if isinstance(expr, Chain) and expr.operator == operator:
-        return expr.terms
-    return (expr,)
 
 
 def children(expr: Expr) -> tuple[Expr, ...]:

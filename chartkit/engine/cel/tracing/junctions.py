@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence, Set
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from chartkit.engine.cel import ast
@@ -64,7 +64,16 @@ def pointers(causes: Causes, root: Value) -> tuple[str, ...]:
         named, rest = rest, []
     there = [path for path in named if _exists(root, path)]
     absent = [path for path in named if path not in there]
-    ordered = [*there, *_telling(absent, reads.alone, there), *rest]
+    # Where an object lacks more fields than a report lists, any of which would have done, and what
+    # it has instead is named, they are left out.
+    together = Counter(path[:-1] for path in absent if path not in reads.alone)
+    common = {path[:size] for path in there for size in range(len(path))}
+    many = {above for above, count in together.items() if count > _MOST_ALTERNATIVES} & common
+    ordered = [
+        *there,
+        *[path for path in absent if path in reads.alone or path[:-1] not in many],
+        *rest,
+    ]
     presence = {**conditions, **direct}
     # A field that was asked for is implied by what was read in it; so is one that comes after it.
     inner = {path[:size] for path in ordered for size in range(len(path))}
@@ -75,17 +84,6 @@ def pointers(causes: Causes, root: Value) -> tuple[str, ...]:
             telling.append(path)
             above.update(path[:size] for size in range(len(path)))
     return tuple(map(_pointer, telling[:MOST_POINTERS]))
-
-
-def _telling(
-    absent: Sequence[FieldPath], alone: Set[FieldPath], there: Sequence[FieldPath]
-) -> Sequence[FieldPath]:
-    """Return absent fields without those of which any would have done, where an object lacks more
-    than a report lists, and what it has instead is named."""
-    together = Counter(path[:-1] for path in absent if path not in alone)
-    named = {path[:size] for path in there for size in range(len(path))}
-    many = {above for above, count in together.items() if count > _MOST_ALTERNATIVES} & named
-    return [path for path in absent if path in alone or path[:-1] not in many]
 
 
 def _pointer(path: FieldPath) -> str:

@@ -175,37 +175,32 @@ class ImageValidatingEvaluator(Evaluator):
                 text = f"rule is skipped due to policy exception: {keys}"
                 return self.result(Status.SKIP, text, RULE, {"exceptions": names})
             scope["variables"] = Variables(self._variables, scope, host)
-            return self._evaluate_images(admission, scope, host)
+            # The result for an object's images; CelError for extractors that find none.
+            images = self._images(admission, scope, host)
+            matched = [image for references in images.values() for image in references]
+
+            def fields(image: str) -> tuple[str, ...]:
+                """Return the JSON pointers of the fields that name an image."""
+                return self._traced_images(admission, scope, host).of(image)
+
+            try:
+                bare = _without_digest(matched) if self._verifies_digest else None
+                if bare is not None:
+                    text = f"image {bare} does not have a digest"
+                    return self._said(Status.FAIL, text, fields=fields(bare))
+                _fetch(matched, host)
+            except _ImageError as error:
+                return self._error(error, host, fields(error.image))
+            scope["images"] = images
+            scope["attestations"] = self._attestations
+            scope["attestors"] = Attestors(self._attestors, scope, host)
+            result = self._validate(admission, scope, host)
+            if self._required and result.status is Status.PASS:
+                claim = Claim(tuple(matched), _reasons(host), fields)
+                host.evidence.required[self.policy.id] = claim
+            return result
         except CelError as error:
             return self._error(error, host)
-
-    def _evaluate_images(
-        self, admission: Admission, scope: PolicyScope, host: ImageHost
-    ) -> RuleResult:
-        """The result for an object's images; CelError for extractors that find none."""
-        images = self._images(admission, scope, host)
-        matched = [image for references in images.values() for image in references]
-
-        def fields(image: str) -> tuple[str, ...]:
-            """Return the JSON pointers of the fields that name an image."""
-            return self._traced_images(admission, scope, host).of(image)
-
-        try:
-            bare = _without_digest(matched) if self._verifies_digest else None
-            if bare is not None:
-                text = f"image {bare} does not have a digest"
-                return self._said(Status.FAIL, text, fields=fields(bare))
-            _fetch(matched, host)
-        except _ImageError as error:
-            return self._error(error, host, fields(error.image))
-        scope["images"] = images
-        scope["attestations"] = self._attestations
-        scope["attestors"] = Attestors(self._attestors, scope, host)
-        result = self._validate(admission, scope, host)
-        if self._required and result.status is Status.PASS:
-            claim = Claim(tuple(matched), _reasons(host), fields)
-            host.evidence.required[self.policy.id] = claim
-        return result
 
     def _error(self, error: CelError, host: ImageHost, fields: tuple[str, ...] = ()) -> RuleResult:
         text = f"failed to evaluate policy: {error.message}"

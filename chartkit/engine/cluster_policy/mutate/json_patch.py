@@ -98,18 +98,15 @@ def _raw(value: Json) -> Json:
 def _add(document: Document, operation: Body, values: _Values) -> None:
     path, value = operation["path"], values.of(operation)
     if not path:
-        document.root = _whole_added(value)
+        if isinstance(value, dict | list):
+            document.root = value
+        else:
+            if value is WRITTEN_NULL:
+                raise PatchError(NO_DOCUMENT)
+            raise PatchError(_mistyped(value, "map[string]*jsonpatch.lazyNode"))
         return
     document.ensure(path)
     document.add(path, value)
-
-
-def _whole_added(value: Json) -> Json:
-    if isinstance(value, dict | list):
-        return value
-    if value is WRITTEN_NULL:
-        raise PatchError(NO_DOCUMENT)
-    raise PatchError(_mistyped(value, "map[string]*jsonpatch.lazyNode"))
 
 
 def _remove(document: Document, operation: Body, _: _Values) -> None:

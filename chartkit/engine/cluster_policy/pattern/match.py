@@ -220,19 +220,15 @@ def compile_key(written: str, pattern: Json, spot: Spot) -> Entry:
 
         return ANCHORED[anchor.kind](anchor.key, pattern, spot.key(anchor.key, written))
     if pattern == "*":
-        return _any_value(written, spot)
+        path = spot.path
+        part = spot.key(written, written).part("*")
+
+        def entry(resource: Body, places: Places, _run: Run) -> Failure | None:
+            if resource.get(written) is not None:
+                return None
+            parent = path.at(places)
+            return Failure(parent, f"{parent}/{written} not found", place=(part, places))
+
+        return entry
     check = spot.key(written, written).check(pattern)
     return lambda resource, places, run: check(resource.get(written), places, run)
-
-
-def _any_value(key: str, spot: Spot) -> Entry:
-    path = spot.path
-    part = spot.key(key, key).part("*")
-
-    def entry(resource: Body, places: Places, _run: Run) -> Failure | None:
-        if resource.get(key) is not None:
-            return None
-        parent = path.at(places)
-        return Failure(parent, f"{parent}/{key} not found", place=(part, places))
-
-    return entry

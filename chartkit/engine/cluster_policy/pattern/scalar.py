@@ -153,7 +153,22 @@ def compile_scalar(pattern: Json) -> Holds:
     if isinstance(pattern, bool):
         return lambda value: value is pattern
     if isinstance(pattern, str):
-        return _compile_text(pattern)
+        parts = read_alternatives(pattern)
+        literals = [literal(both[0]) if len(both) == 1 else None for both in parts]
+        texts = frozenset(text for text in literals if text is not None)
+        if None not in literals:
+            return _one_of(texts, pattern)
+        alternatives = [_all_of([compile_operation(part) for part in both]) for both in parts]
+        if len(alternatives) == 1:
+            (only,) = alternatives
+            return lambda value: value == pattern or only(value)
+
+        def holds(value: Json) -> bool:
+            if value == pattern:
+                return True
+            return any(alternative(value) for alternative in alternatives)
+
+        return holds
     return partial(number_equals, go_number(pattern))
 
 
@@ -177,25 +192,6 @@ def number_equals(number: Int64 | float, value: Json) -> bool:
         return other == number
     real, whole = (number, other) if isinstance(other, Int64) else (other, number)
     return float(real).is_integer() and truncate_to_int64(real) == whole
-
-
-def _compile_text(pattern: str) -> Holds:
-    parts = read_alternatives(pattern)
-    literals = [literal(both[0]) if len(both) == 1 else None for both in parts]
-    texts = frozenset(text for text in literals if text is not None)
-    if None not in literals:
-        return _one_of(texts, pattern)
-    alternatives = [_all_of([compile_operation(part) for part in both]) for both in parts]
-    if len(alternatives) == 1:
-        (only,) = alternatives
-        return lambda value: value == pattern or only(value)
-
-    def holds(value: Json) -> bool:
-        if value == pattern:
-            return True
-        return any(alternative(value) for alternative in alternatives)
-
-    return holds
 
 
 def _one_of(texts: frozenset[str], pattern: str) -> Holds:

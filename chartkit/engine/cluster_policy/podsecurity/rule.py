@@ -25,7 +25,7 @@ from chartkit.engine.cluster_policy.podsecurity.checks import (
     find,
     lift_all,
 )
-from chartkit.engine.cluster_policy.podsecurity.pod import FieldError, Violation, read_pod
+from chartkit.engine.cluster_policy.podsecurity.pod import Violation, read_pod
 from chartkit.engine.cluster_policy.policy import Policy, Rule
 from chartkit.engine.context.context import Context
 from chartkit.engine.context.images import extract_images
@@ -243,19 +243,15 @@ def _paths_of(findings: Sequence[Violation], kind: str, judged: Traced) -> Itera
         if finding.check in _OF_THE_POD and sum(error.is_missing for error in errors) > 1:
             yield _path(_OF_THE_POD[finding.check], kind)
         for error in errors:
-            yield from _of_error(error, kind, judged)
+            path = _path(error.path, kind)
+            if path[-1] == "add" and isinstance(error.value, tuple):
+                reached = judged
+                for step in path:
+                    reached = reached.member(step)
+                members = reached.value if isinstance(reached.value, list) else []
+                yield from ((*path, i) for i, name in enumerate(members) if name in error.value)
+            yield path
         yield from (_path(path, kind) for path in finding.places)
-
-
-def _of_error(error: FieldError, kind: str, judged: Traced) -> Iterator[FieldPath]:
-    path = _path(error.path, kind)
-    if path[-1] == "add" and isinstance(error.value, tuple):
-        reached = judged
-        for step in path:
-            reached = reached.member(step)
-        members = reached.value if isinstance(reached.value, list) else []
-        yield from ((*path, i) for i, name in enumerate(members) if name in error.value)
-    yield path
 
 
 @lru_cache(maxsize=1024)

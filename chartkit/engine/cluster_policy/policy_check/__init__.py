@@ -250,7 +250,8 @@ def _hint(policy: Policy) -> str | None:
 def policy_fault(policy: Policy, cluster_wide: IsClusterWide = nothing_cluster_wide) -> str | None:
     """Return the first fault of a policy, in Kyverno's words; None if it is sound."""
     rules = all_rules(policy)
-    if _may_have_variables(policy, rules):
+    has_users = any(block.has_user for rule in rules for _, block in rule.filters())
+    if has_users or any(rule.mutate for rule in rules) or may_vary(policy.resource.body):
         from chartkit.engine.cluster_policy.policy_check.variables import variables_fault
 
         if fault := variables_fault(policy, rules):
@@ -276,12 +277,6 @@ def policy_fault(policy: Policy, cluster_wide: IsClusterWide = nothing_cluster_w
         if fault:
             return fault
     return None
-
-
-def _may_have_variables(policy: Policy, rules: Sequence[Rule]) -> bool:
-    """Report whether a policy may use variables, or users, which only admissions have."""
-    has_users = any(block.has_user for rule in rules for _, block in rule.filters())
-    return has_users or any(rule.mutate for rule in rules) or may_vary(policy.resource.body)
 
 
 def _kinds_fault(policy: Policy, rules: Sequence[Rule]) -> str | None:

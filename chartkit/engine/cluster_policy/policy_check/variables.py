@@ -158,7 +158,9 @@ _TARGET_SPEC: Final = ("apiVersion", "kind", "namespace", "name", "uid")
 
 
 def _substitution_fault(body: Body, context: Context) -> str | None:
-    body = _without_attestations(body)
+    if images := body.get("verifyImages"):
+        # The variables in the conditions of attestations come from a signature.
+        body = {**body, "verifyImages": [_without_conditions(image) for image in images]}
     if not may_vary(body):
         return None
     try:
@@ -187,14 +189,6 @@ def _without_repeats(body: Body) -> Body:
         return value
 
     return body if has_references(body) else once(body)
-
-
-def _without_attestations(body: Body) -> Body:
-    """Return the rule without conditions of attestations, whose variables come from a signature."""
-    images = body.get("verifyImages")
-    if not images:
-        return body
-    return {**body, "verifyImages": [_without_conditions(image) for image in images]}
 
 
 def _without_conditions(image: Body) -> Body:

@@ -12,7 +12,6 @@ from chartkit.engine.cluster_policy.conditions.blocks import compile_conditions
 from chartkit.engine.cluster_policy.handler import Checked
 from chartkit.engine.cluster_policy.verify_images.blocks import (
     Attestation,
-    AttestingSet,
     Attestor,
     AttestorSet,
     ImageBlock,
@@ -105,15 +104,12 @@ def pull_secrets(resource: Body, image: Image) -> tuple[str, ...]:
         if isinstance(value, list):
             value = value[int(step)]
         elif isinstance(value, dict):
-            names += _names(value.get("imagePullSecrets"))
+            listed = value.get("imagePullSecrets")
+            members = listed if isinstance(listed, list) else []
+            named = (member.get("name") for member in members if isinstance(member, dict))
+            names += [name for name in named if isinstance(name, str)]
             value = value.get(step)
     return tuple(f"{namespace or _KYVERNO}/{name}" for name in names)
-
-
-def _names(listed: Json) -> list[str]:
-    members = listed if isinstance(listed, list) else []
-    named = (member.get("name") for member in members if isinstance(member, dict))
-    return [name for name in named if isinstance(name, str)]
 
 
 def _compile(body: Body) -> ImageExtractor:
@@ -355,7 +351,15 @@ class AttestationCheck:
         for at, wanted in enumerate(attestation.sets):
             # Kyverno numbers the entries with the attestation's own index.
             entry_path = f"{path}.attestors[{at}].entries[{index}]"
-            verified = self._count(attestation, wanted, entry_path, faults)
+            verified = 0
+            for entry in wanted.entries:
+                fault = self._ask(attestation, entry, entry_path)
+                if fault is not None:
+                    faults.append(fault)
+                    continue
+                verified += 1
+                if verified >= wanted.required:
+                    break
             if verified < wanted.required:
                 return self._too_few(verified, wanted.required, faults)
         return None
@@ -369,21 +373,6 @@ class AttestationCheck:
             f"{required}, error: {joined(faults) or 'attestations verification failed'}"
         )
         return Finding(worst(faults), text)
-
-    def _count(
-        self, attestation: Attestation, wanted: AttestingSet, path: str, faults: list[Fault]
-    ) -> int:
-        """Return the number of a set's attestors that attest; stops when they are enough."""
-        verified = 0
-        for entry in wanted.entries:
-            fault = self._ask(attestation, entry, path)
-            if fault is not None:
-                faults.append(fault)
-                continue
-            verified += 1
-            if verified >= wanted.required:
-                break
-        return verified
 
     def _ask(self, attestation: Attestation, entry: Attestor | Unusable, path: str) -> Fault | None:
         if isinstance(entry, Unusable):

@@ -107,7 +107,10 @@ def divide(left: Json, right: Json) -> Json:
         if second == 0:
             raise _zero_divisor("divide")
         if isinstance(first, Quantity):
-            return _quantity_quotient(first, _scalar_quantity(second))
+            try:
+                return str(first / _scalar_quantity(second))
+            except ZeroDivisionError:
+                raise _zero_divisor("divide") from None
         return _from_seconds(in_seconds(int(first)) / second)
     if isinstance(first, Quantity) and isinstance(second, Quantity):
         return _quotient(float(first), float(second))
@@ -120,13 +123,6 @@ def _quotient(first: float, second: float) -> float:
     if second == 0:
         raise _zero_divisor("divide")
     return first / second
-
-
-def _quantity_quotient(first: Quantity, second: Quantity) -> str:
-    try:
-        return str(first / second)
-    except ZeroDivisionError:
-        raise _zero_divisor("divide") from None
 
 
 @function("modulo(any, any) any")

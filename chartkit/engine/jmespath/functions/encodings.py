@@ -62,16 +62,13 @@ def x509_decode(text: str) -> Body:
 
     kind, fields = decode_pem(text)
     if kind == CERTIFICATE:
-        fields["SerialNumber"] = _serial_number(fields["SerialNumber"])
+        number = fields["SerialNumber"]
+        try:
+            fields["SerialNumber"] = float(number)
+        except OverflowError:
+            message = f"json: cannot unmarshal number {number} into Go value of type float64"
+            raise FunctionError(message) from None
     return fields
-
-
-def _serial_number(number: int) -> float:
-    try:
-        return float(number)
-    except OverflowError:
-        message = f"json: cannot unmarshal number {number} into Go value of type float64"
-        raise FunctionError(message) from None
 
 
 _PRIVATE = tuple(

@@ -71,7 +71,15 @@ def split_format(text: str) -> list[str | Clause | CelError]:
             match = _PRECISION.match(text, clause_at)
             if match:
                 clause_at = match.end()
-                precision = _precision(match[1], clause_at < len(text))
+                problem = "could not parse formatting clause: error while parsing precision"
+                if clause_at >= len(text):
+                    raise CelError(f"{problem}: could not find end of precision specifier")
+                try:
+                    precision = parse_int(match[1])
+                except NumberError as error:
+                    reason = str(error).replace("ParseInt", "Atoi")
+                    message = f"{problem}: error while converting precision to integer: {reason}"
+                    raise CelError(message) from None
             if text[clause_at] not in _CLAUSES:
                 # Go reads a byte here, and shows it as a character.
                 first = chr(text[clause_at].encode("utf-8", "replace")[0])
@@ -83,18 +91,6 @@ def split_format(text: str) -> list[str | Clause | CelError]:
         parts.append(clause)
     parts.append(text[start:])
     return parts
-
-
-def _precision(digits: str, ends: bool) -> int:
-    problem = "could not parse formatting clause: error while parsing precision"
-    if not ends:
-        raise CelError(f"{problem}: could not find end of precision specifier")
-    try:
-        return parse_int(digits)
-    except NumberError as error:
-        reason = str(error).replace("ParseInt", "Atoi")
-        message = f"{problem}: error while converting precision to integer: {reason}"
-        raise CelError(message) from None
 
 
 _CHARACTERS: Final = 10

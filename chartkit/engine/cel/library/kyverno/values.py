@@ -350,31 +350,27 @@ def decompress(data: bytes) -> str:
     while data:
         if len(data) < _MIN_HEADER:
             raise CelError("unexpected EOF")
-        member, data = _member(data, left)
+        inflater = zlib.decompressobj(_GZIP)
+        try:
+            content = inflater.decompress(data, left)
+        except zlib.error as error:
+            message = str(error)
+            if "header" in message or "compression method" in message:
+                fault = "gzip: invalid header"
+            elif "data check" in message or "length check" in message:
+                fault = "gzip: invalid checksum"
+            else:
+                fault = "flate: corrupt input"
+            raise CelError(fault) from None
+        if inflater.eof:
+            member, data = content, inflater.unused_data
+        else:
+            if inflater.unconsumed_tail:
+                raise CelError(f"gzip: the content is larger than {left} bytes")
+            raise CelError("unexpected EOF")
         left -= len(member)
         parts.append(member)
     return b"".join(parts).decode("utf-8", "replace")
-
-
-def _member(data: bytes, limit: int) -> tuple[bytes, bytes]:
-    """The content of the first member, and what follows it; raises `CelError`."""
-    inflater = zlib.decompressobj(_GZIP)
-    try:
-        content = inflater.decompress(data, limit)
-    except zlib.error as error:
-        message = str(error)
-        if "header" in message or "compression method" in message:
-            fault = "gzip: invalid header"
-        elif "data check" in message or "length check" in message:
-            fault = "gzip: invalid checksum"
-        else:
-            fault = "flate: corrupt input"
-        raise CelError(fault) from None
-    if inflater.eof:
-        return content, inflater.unused_data
-    if inflater.unconsumed_tail:
-        raise CelError(f"gzip: the content is larger than {limit} bytes")
-    raise CelError("unexpected EOF")
 
 
 GZIP: Final = Library("kyverno.gzip", (compress, decompress))

@@ -54,7 +54,12 @@ def check_object(body: Json, name: str) -> None:
 
     name: what the object is, as the message says it.
     """
-    if _is_small(body):
+    # Another writer, five times as fast, needs at least a sixth of JSON's bytes.
+    try:
+        is_small = len(marshal.dumps(body, 0)) < MAX_OBJECT // 6
+    except ValueError:
+        is_small = False
+    if is_small:
         return
     size = len(json.dumps(body, ensure_ascii=False, separators=(",", ":")))
     if size > MAX_OBJECT:
@@ -62,15 +67,6 @@ def check_object(body: Json, name: str) -> None:
             f"{name} would have {size:,} bytes, and an API server takes {MAX_OBJECT:,} at most: "
             "let the rule write less into it"
         )
-
-
-def _is_small(body: Json) -> bool:
-    """Report whether an object is far below an API server's limit: another writer, five times as
-    fast, needs at least a sixth of JSON's bytes."""
-    try:
-        return len(marshal.dumps(body, 0)) < MAX_OBJECT // 6
-    except ValueError:
-        return False
 
 
 class Budget:

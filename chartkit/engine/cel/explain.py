@@ -27,7 +27,7 @@ from chartkit.engine.cel.ast import (
 from chartkit.engine.cel.checker.checked import format_type, function_and_arguments
 from chartkit.engine.cel.declarations import Environment, Library, Macro, Overload
 from chartkit.engine.cel.errors import CelCompileError, CelError
-from chartkit.engine.cel.interpreter.frame import Round, Trace
+from chartkit.engine.cel.interpreter.frame import Trace
 from chartkit.engine.cel.interpreter.program import Evaluation, Program, observed
 from chartkit.engine.cel.library.kyverno.or_value import COMPATIBLE
 from chartkit.engine.cel.syntax import unparse
@@ -273,26 +273,15 @@ class _Tree:
         rounds = trace.rounds.get(expr.id, [])
         values = [current.trace.get(condition.id) for current in rounds]
         for at in _deciding(shape.kind, trace[expr.id], values)[:_MOST_ELEMENTS]:
-            yield self._element(expr, condition, at, rounds[at], items, scope)
-
-    def _element(
-        self,
-        expr: Comprehension,
-        condition: Expr,
-        at: int,
-        current: Round,
-        items: FieldPath | None,
-        scope: _Scope,
-    ) -> Part:
-        """Return the part of an element that a macro goes through."""
-        name, value, step = expr.iter_var, current.first, cast(Value, at)
-        if expr.iter_var2:
-            name, value, step = expr.iter_var2, current.second, current.first
-        path = self._places.of(value)
-        if path is None and items is not None and isinstance(step, str | int):
-            path = (*items, step)
-        inner = tuple(self.parts(condition, current.trace, {**scope, name: path}, set()))
-        return Part(name, self.written.start(condition), value, None, path, "", True, inner)
+            current = rounds[at]
+            name, value, step = expr.iter_var, current.first, cast(Value, at)
+            if expr.iter_var2:
+                name, value, step = expr.iter_var2, current.second, current.first
+            path = self._places.of(value)
+            if path is None and items is not None and isinstance(step, str | int):
+                path = *items, step
+            inner = tuple(self.parts(condition, current.trace, {**scope, name: path}, set()))
+            yield Part(name, self.written.start(condition), value, None, path, "", True, inner)
 
     def _variable(self, expr: Expr) -> str:
         """Return the policy's variable that a chain of selections begins with."""

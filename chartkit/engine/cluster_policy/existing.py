@@ -51,18 +51,14 @@ def allow_existing(check: Check, rule: Rule, policy: Policy) -> Check:
         matches = bound(kind_of(before.resource))
         if matches is None or not matches(Facts(before)):
             return result
-        prior = check(_before(context, before), before, NO_ELEMENT)
+        earlier = context.child()
+        earlier.recorder = None
+        earlier_request = dict(earlier.data.get("request") or {})
+        earlier_request["object"] = before.resource.body
+        earlier_request["operation"] = str(before.operation)
+        earlier_request["oldObject"] = None
+        earlier.set("request", earlier_request)
+        prior = check(earlier, before, NO_ELEMENT)
         return _ALLOWED if prior is not None and prior.status is Status.FAIL else result
 
     return checked
-
-
-def _before(context: Context, before: Request) -> Context:
-    earlier = context.child()
-    earlier.recorder = None
-    request = dict(earlier.data.get("request") or {})
-    request["object"] = before.resource.body
-    request["operation"] = str(before.operation)
-    request["oldObject"] = None
-    earlier.set("request", request)
-    return earlier

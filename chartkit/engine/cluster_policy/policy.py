@@ -209,6 +209,7 @@ def read_policy(resource: Resource) -> Policy:
 def read_rule(body: Body, location: Location) -> Rule:
     """Reads a rule whose schema was checked."""
     exclude = body.get("exclude")
+    validate = body.get("validate") or {}
     return Rule(
         name=body["name"],
         kind=rule_kind(body),
@@ -217,7 +218,19 @@ def read_rule(body: Body, location: Location) -> Rule:
         context=tuple(body.get("context") or ()),
         preconditions=body.get("preconditions"),
         cel_preconditions=tuple(body.get("celPreconditions") or ()),
-        validate=_validation(body.get("validate") or {}),
+        validate=Validation(
+            message=validate.get("message") or "",
+            pattern=validate.get("pattern"),
+            any_pattern=validate.get("anyPattern"),
+            deny=validate.get("deny"),
+            foreach=tuple(validate.get("foreach") or ()),
+            pod_security=validate.get("podSecurity"),
+            manifests=validate.get("manifests"),
+            cel=validate.get("cel"),
+            failure_action=validate.get("failureAction"),
+            failure_action_overrides=_overrides(validate.get("failureActionOverrides")),
+            allow_existing_violations=validate.get("allowExistingViolations") is not False,
+        ),
         mutate=body.get("mutate"),
         generate=body.get("generate"),
         verify_images=tuple(body.get("verifyImages") or ()),
@@ -293,22 +306,6 @@ def _overrides(body: Json) -> tuple[ActionOverride, ...]:
             _selector(override.get("namespaceSelector")),
         )
         for override in body or ()
-    )
-
-
-def _validation(body: Body) -> Validation:
-    return Validation(
-        message=body.get("message") or "",
-        pattern=body.get("pattern"),
-        any_pattern=body.get("anyPattern"),
-        deny=body.get("deny"),
-        foreach=tuple(body.get("foreach") or ()),
-        pod_security=body.get("podSecurity"),
-        manifests=body.get("manifests"),
-        cel=body.get("cel"),
-        failure_action=body.get("failureAction"),
-        failure_action_overrides=_overrides(body.get("failureActionOverrides")),
-        allow_existing_violations=body.get("allowExistingViolations") is not False,
     )
 
 

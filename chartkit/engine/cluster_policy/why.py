@@ -6,7 +6,7 @@ exceptions, preconditions and checks.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
@@ -66,17 +66,8 @@ def why_phase(
     if unsent is None and bound:
         view.evaluate(written, policy.scored, bound, phase, results)
     said = {result.rule: result for result in reversed(results[before:])}
-    return tuple(_decisions(watch, watched, Facts(request), unsent, said))
-
-
-def _decisions(
-    watch: _Watch,
-    watched: Sequence[_WatchedRule],
-    facts: Facts,
-    unsent: Decision | None,
-    said: dict[str, RuleResult],
-) -> Iterator[RuleDecision]:
-    policy = watch.policy.policy
+    facts = Facts(request)
+    decisions: list[RuleDecision] = []
     matches = {rule.rule.name: rule.match(facts) for rule in watched}
     forms = {name for name, match in matches.items() if not match.is_of_another_kind}
     for rule in watched:
@@ -96,7 +87,10 @@ def _decisions(
         else:
             decision = watch.left_out(rule.rule, facts)
         status = None if result is None else result.status
-        yield RuleDecision(policy.id, name, status, decision, result.message if result else "")
+        decisions.append(
+            RuleDecision(written.id, name, status, decision, result.message if result else "")
+        )
+    return tuple(decisions)
 
 
 @dataclass(frozen=True, slots=True)

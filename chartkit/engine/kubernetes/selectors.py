@@ -35,23 +35,19 @@ def compile_selector(selector: LabelSelector) -> Labelled:
 
 def _label_test(key: str, value: str) -> Labelled:
     if has_wildcard(key) or has_wildcard(value):
-        return _wild_label_test(key, value)
+        fits_key, fits_value = compile_wildcard(key), compile_wildcard(value)
+        # Without a label that fits, Kyverno looks for the text with 0 in the wildcards' place.
+        literal_key, literal_value = _zeroed(key), _zeroed(value)
+
+        def test(labels: Mapping[str, str]) -> bool:
+            if any(fits_key(name) and fits_value(text) for name, text in labels.items()):
+                return True
+            return labels.get(literal_key) == literal_value
+
+        return test
     if key_problem(key) or value_problem(value):
         return lambda _labels: False
     return lambda labels: labels.get(key) == value
-
-
-def _wild_label_test(key: str, value: str) -> Labelled:
-    fits_key, fits_value = compile_wildcard(key), compile_wildcard(value)
-    # Without a label that fits, Kyverno looks for the text with 0 in the wildcards' place.
-    literal_key, literal_value = _zeroed(key), _zeroed(value)
-
-    def test(labels: Mapping[str, str]) -> bool:
-        if any(fits_key(name) and fits_value(text) for name, text in labels.items()):
-            return True
-        return labels.get(literal_key) == literal_value
-
-    return test
 
 
 def _zeroed(text: str) -> str:

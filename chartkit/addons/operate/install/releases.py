@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from chartkit.documents.json_text import parse_json
 from chartkit.documents.reader import read_text, resources
@@ -208,6 +208,10 @@ def record_name(release: str, revision: int) -> str:
 
 def release_of(body: Body, status: Body) -> Release:
     """Return a release from what `helm get metadata` and `helm status` have."""
+    try:
+        since = datetime.fromisoformat(str(body.get("deployedAt"))).astimezone(UTC)
+    except ValueError:
+        since = datetime.min.replace(tzinfo=UTC)
     return Release(
         name=body["name"],
         revision=int(body["revision"]),
@@ -215,19 +219,11 @@ def release_of(body: Body, status: Body) -> Release:
         chart=body.get("chart", ""),
         version=body.get("version", ""),
         app_version=body.get("appVersion", ""),
-        since=_time(body.get("deployedAt")),
+        since=since,
         marked=MARK.items() <= (body.get("labels") or {}).items(),
         manifest=status.get("manifest") or "",
         values=status.get("config") or {},
     )
-
-
-def _time(text: Any) -> datetime:
-    """Return a time that Helm gives; the earliest possible time if it is missing."""
-    try:
-        return datetime.fromisoformat(str(text)).astimezone(UTC)
-    except ValueError:
-        return datetime.min.replace(tzinfo=UTC)
 
 
 def deployed_objects(

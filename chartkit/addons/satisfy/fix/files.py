@@ -59,39 +59,34 @@ def manifest_batches(
     by_file = gathered((subject.given.location.file, subject) for subject in subjects)
     for same_file in by_file.values():
         try:
-            yield _batch(same_file, files, confirm)
+            first = _document(same_file[0].given)
+            name = first.source.file
+            path, text = files.text(first.source)
+            # Line ends and a mark at the beginning may be others on the disk, not the documents.
+            starts = [document.start for document in documents_of(first.source.text, name)]
+            documents = documents_of(text, name)
+            by_number = gathered(
+                (starts.index(_document(subject.given).start), subject) for subject in same_file
+            )
+            wanted: dict[int, Json] = {}
+            for number, objects in by_number.items():
+                _DocumentEdits(text.removeprefix(BOM), documents[number], objects).settle(confirm)
+                units = [(subject, edit) for subject in objects for edit in subject.edits]
+                if units:
+                    wanted[number] = _body(documents[number].body, units)
+            after = with_documents(text, name, wanted)
+            places = documents_of(after, name)
+            made = {
+                subject.number: _object(places[number], subject.given)
+                for number, objects in by_number.items()
+                for subject in objects
+                if subject.edits
+            }
+            yield Batch(same_file, [FileText(name, path, text, after)] if made else (), made)
         except InputError as error:
             for subject in same_file:
                 place = error.location or subject.given.location
                 subject.give_up(Reason(f"the file {error.message}", place))
-
-
-def _batch(subjects: Sequence[Subject], files: SourceFiles, confirm: Confirm) -> Batch:
-    """Return the edits of one file; raise InputError where it cannot be edited at all."""
-    first = _document(subjects[0].given)
-    name = first.source.file
-    path, text = files.text(first.source)
-    # Line ends and a mark at the beginning may be others on the disk, not the documents.
-    starts = [document.start for document in documents_of(first.source.text, name)]
-    documents = documents_of(text, name)
-    by_number = gathered(
-        (starts.index(_document(subject.given).start), subject) for subject in subjects
-    )
-    wanted: dict[int, Json] = {}
-    for number, objects in by_number.items():
-        _DocumentEdits(text.removeprefix(BOM), documents[number], objects).settle(confirm)
-        units = [(subject, edit) for subject in objects for edit in subject.edits]
-        if units:
-            wanted[number] = _body(documents[number].body, units)
-    after = with_documents(text, name, wanted)
-    places = documents_of(after, name)
-    made = {
-        subject.number: _object(places[number], subject.given)
-        for number, objects in by_number.items()
-        for subject in objects
-        if subject.edits
-    }
-    return Batch(subjects, [FileText(name, path, text, after)] if made else (), made)
 
 
 @dataclass(frozen=True, slots=True)

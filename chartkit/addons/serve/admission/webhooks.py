@@ -416,7 +416,15 @@ def _match_conditions(forms: Sequence[CelPolicy]) -> list[Body]:
     constraints = forms[0].constraints
     is_extended = constraints is not None and can_extend(constraints)
     for form in (policy for policy in forms if not policy.of_templates):
-        prefix, guard = "autogen", " || ".join(_kinds_of(form))
+        kinds: set[str] = set()
+        for rule in mappings_at(form.spec, *_RULES):
+            keys = "apiGroups", "apiVersions", "resources"
+            for group, version, resource in product(*(list_of(rule.get(key)) for key in keys)):
+                api_version = f"{group}/{version}" if group else str(version)
+                if (kind := own_kind(api_version, str(resource))) is not None:
+                    of_kind = f"object.kind =='{kind.kind}'"
+                    kinds.add(f"(object.apiVersion == '{api_version}' && {of_kind})")
+        prefix, guard = "autogen", " || ".join(sorted(kinds))
         if form is not forms[0]:
             prefix += "-cronjobs" if "'CronJob'" in guard else "-defaults"
         for condition, program in known_conditions(form):
@@ -427,15 +435,3 @@ def _match_conditions(forms: Sequence[CelPolicy]) -> list[Body]:
             if "namespaceObject" not in names:
                 conditions.append({"name": name, "expression": text})
     return conditions
-
-
-def _kinds_of(form: CelPolicy) -> list[str]:
-    conditions: set[str] = set()
-    for rule in mappings_at(form.spec, *_RULES):
-        keys = ("apiGroups", "apiVersions", "resources")
-        for group, version, resource in product(*(list_of(rule.get(key)) for key in keys)):
-            api_version = f"{group}/{version}" if group else str(version)
-            if (kind := own_kind(api_version, str(resource))) is not None:
-                of_kind = f"object.kind =='{kind.kind}'"
-                conditions.add(f"(object.apiVersion == '{api_version}' && {of_kind})")
-    return sorted(conditions)

@@ -170,22 +170,8 @@ def resolve_overloads(
             variables.made += cached.variables
             return cached
     before = variables.made
-    ids, returns = _match(signatures, member, arguments, variables)
-    resolution = Resolution(ids, returns, variables.made - before)
-    if not is_closed(returns):
-        variables.open = True
-    elif closed:
-        if len(signatures.known) >= _REMEMBERED_CALLS:
-            signatures.known.clear()
-        signatures.known[member, arguments] = resolution
-    return resolution
-
-
-def _match(
-    signatures: Signatures, member: bool, arguments: tuple[Type, ...], variables: Variables
-) -> tuple[tuple[str, ...], Type]:
-    ids: list[str] = []
-    returns: Type | None = None
+    matched: list[str] = []
+    common: Type | None = None
     kinds = plain_kinds(arguments)
     for candidate in signatures.members if member else signatures.globals:
         # Variables are made anew for each overload, also for one that does not match: their
@@ -217,12 +203,20 @@ def _match(
             result = variables.replaced(_renamed(overload.returns, fresh)) if taken else None
         if result is None:
             continue
-        ids.append(candidate.overload.id)
-        if returns is None:
-            returns = result
-        elif not returns.is_dynamic and not is_same(result, returns):
-            returns = DYN
-    return tuple(ids), returns or ERROR
+        matched.append(candidate.overload.id)
+        if common is None:
+            common = result
+        elif not common.is_dynamic and not is_same(result, common):
+            common = DYN
+    ids, returns = tuple(matched), common or ERROR
+    resolution = Resolution(ids, returns, variables.made - before)
+    if not is_closed(returns):
+        variables.open = True
+    elif closed:
+        if len(signatures.known) >= _REMEMBERED_CALLS:
+            signatures.known.clear()
+        signatures.known[member, arguments] = resolution
+    return resolution
 
 
 def _renamed(value: Type, fresh: dict[str, Type]) -> Type:

@@ -193,7 +193,8 @@ def _guard_of(type_: Type) -> Guard | None:
 
         return fits
     if kind is TypeKind.WRAPPER:
-        return _wrapper_guard(type_)
+        inside = _guard_of(type_.parameters[0])
+        return None if inside is None else lambda value: value is None or inside(value)
     expected = _CLASSES.get(kind)
     if expected is None:
         return _named_guard(type_.name)
@@ -207,11 +208,6 @@ def _looks_inside(type_: Type) -> bool:
     return type_.kind in (TypeKind.LIST, TypeKind.MAP) and any(
         _guard_of(parameter) is not None for parameter in type_.parameters
     )
-
-
-def _wrapper_guard(type_: Type) -> Guard | None:
-    inner = _guard_of(type_.parameters[0])
-    return None if inner is None else lambda value: value is None or inner(value)
 
 
 def _named_guard(name: str) -> Guard:

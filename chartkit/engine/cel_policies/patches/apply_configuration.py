@@ -248,18 +248,15 @@ def _merge(place: Place, old: Json, new: Json) -> Json:
             )
         return merged
     if sort.list is not None and isinstance(old, list | None) and isinstance(new, list | None):
-        return _merged_list(sort.list, old, new)
+        list_sort = sort.list
+        if list_sort.keys is None or not (old or new):
+            return new
+        if not new or not old:
+            return old or new
+        left = [(_step(list_sort, member), member) for member in old]
+        right = [(_step(list_sort, member), member) for member in new]
+        return _Joined(list_sort, left, right).members()
     return new
-
-
-def _merged_list(sort: ListSort, old: list[Json] | None, new: list[Json] | None) -> Json:
-    if sort.keys is None or not (old or new):
-        return new
-    if not new or not old:
-        return old or new
-    left = [(_step(sort, member), member) for member in old]
-    right = [(_step(sort, member), member) for member in new]
-    return _Joined(sort, left, right).members()
 
 
 _Steps = Sequence[tuple[str, Json]]

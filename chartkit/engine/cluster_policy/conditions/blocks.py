@@ -7,7 +7,6 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from chartkit.engine.budget import Budget
-from chartkit.engine.cluster_policy.conditions.operators import Prepare
 from chartkit.engine.cluster_policy.conditions.parse import (
     OPERATORS,
     Blocks,
@@ -170,7 +169,20 @@ def _compile(condition: Condition) -> Callable[[Context], bool]:
             return _recorded(condition, context, (resolved, value.value), compare)
 
         return holds
-    return _against_template(condition, key, value, operator)
+
+    def compared(context: Context) -> bool:
+        resolved = _resolved(condition, "key", key, context)
+        against = _resolved(condition, "value", value, context)
+        if resolved.__class__ in _LISTS or against.__class__ in _LISTS:
+            if _is_short(resolved) and _is_short(against):
+                context.budget.steps -= _FEW * _FEW
+            else:
+                _count(resolved, against, context.budget)
+        if context.recorder is None:
+            return operator(against)(resolved)
+        return _recorded(condition, context, (resolved, against), operator(against))
+
+    return compared
 
 
 def _count(key: Json, value: Json, budget: Budget) -> None:
@@ -201,24 +213,6 @@ _SCALARS = frozenset({str, int, float, bool, Int64, type(None)})
 _FEW = 8
 """The most members that a list with wildcards may have to be counted in full."""
 _COMPARISON = "a condition"
-
-
-def _against_template(
-    condition: Condition, key: Template, value: Template, operator: Prepare
-) -> Callable[[Context], bool]:
-    def holds(context: Context) -> bool:
-        resolved = _resolved(condition, "key", key, context)
-        against = _resolved(condition, "value", value, context)
-        if resolved.__class__ in _LISTS or against.__class__ in _LISTS:
-            if _is_short(resolved) and _is_short(against):
-                context.budget.steps -= _FEW * _FEW
-            else:
-                _count(resolved, against, context.budget)
-        if context.recorder is None:
-            return operator(against)(resolved)
-        return _recorded(condition, context, (resolved, against), operator(against))
-
-    return holds
 
 
 def _resolved(condition: Condition, side: str, template: Template, context: Context) -> Json:

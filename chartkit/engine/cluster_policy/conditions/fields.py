@@ -3,7 +3,7 @@ as a recorder keeps them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Final, NamedTuple
 
@@ -68,21 +68,20 @@ def compile_fields(parsed: Blocks | FlatList) -> Callable[[Origins], list[FieldP
             except (ChartkitError, ValueError):
                 # Nothing is told of a condition that has no value; another one decided.
                 continue
-        return sorted(_telling(fields_of(decisive)), key=_IDENTITY.__contains__)
+        paths = fields_of(decisive)
+        # Without fields that come after a member of theirs; that an object lacks some key is told
+        # only where no member of it is named.
+        telling: list[FieldPath] = []
+        above: set[FieldPath] = set()
+        named = [path for path in paths if path[-1] != ANY_KEY]
+        holders = {path[:size] for path in named for size in range(len(path))}
+        for path in paths:
+            if path not in above and (path[-1] != ANY_KEY or path[:-1] not in holders):
+                telling.append(path)
+                above.update(path[:size] for size in range(len(path)))
+        return sorted(telling, key=_IDENTITY.__contains__)
 
     return find
-
-
-def _telling(paths: Sequence[FieldPath]) -> Iterator[FieldPath]:
-    """Yield fields that do not come after a member of theirs; that an object lacks some key, only
-    where no member of it is named."""
-    above: set[FieldPath] = set()
-    named = [path for path in paths if path[-1] != ANY_KEY]
-    holders = {path[:size] for path in named for size in range(len(path))}
-    for path in paths:
-        if path not in above and (path[-1] != ANY_KEY or path[:-1] not in holders):
-            yield path
-            above.update(path[:size] for size in range(len(path)))
 
 
 def _compile(condition: Condition) -> _Traced | None:

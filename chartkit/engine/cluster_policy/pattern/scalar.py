@@ -157,7 +157,13 @@ def compile_scalar(pattern: Json) -> Holds:
         literals = [literal(both[0]) if len(both) == 1 else None for both in parts]
         texts = frozenset(text for text in literals if text is not None)
         if None not in literals:
-            return _one_of(texts, pattern)
+
+            def is_among(value: Json) -> bool:
+                if type(value) is str:
+                    return value in texts or value == pattern
+                return text_of(value) in texts
+
+            return is_among
         alternatives = [_all_of([compile_operation(part) for part in both]) for both in parts]
         if len(alternatives) == 1:
             (only,) = alternatives
@@ -192,15 +198,6 @@ def number_equals(number: Int64 | float, value: Json) -> bool:
         return other == number
     real, whole = (number, other) if isinstance(other, Int64) else (other, number)
     return float(real).is_integer() and truncate_to_int64(real) == whole
-
-
-def _one_of(texts: frozenset[str], pattern: str) -> Holds:
-    def holds(value: Json) -> bool:
-        if type(value) is str:
-            return value in texts or value == pattern
-        return text_of(value) in texts
-
-    return holds
 
 
 def _all_of(operations: list[Holds]) -> Holds:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from chartkit.engine.cluster_policy.policy import ActionOverride, Policy, ResourceFilter, Rule
 from chartkit.engine.scalars.wildcard import compile_wildcard, has_wildcard
-from chartkit.model import Body
 
 if TYPE_CHECKING:
     from chartkit.engine.kubernetes.selectors import LabelSelector
@@ -21,16 +20,13 @@ def matches_nothing(rule: Rule) -> bool:
         return False
     if match.any and exclude.any:
         return any(resource_filter in exclude.any for resource_filter in match.any)
-    if _is_unset(rule.body["exclude"]):
+    written = rule.body["exclude"]
+    # An empty list is something to Kyverno.
+    given = [*(written.get("resources") or {}).values()]
+    given += (value for name, value in written.items() if name != "resources")
+    if all(value is None or value == "" for value in given):
         return False
     return _takes_all(exclude.direct, match.direct)
-
-
-def _is_unset(exclude: Body) -> bool:
-    """Report whether nothing at all is written in it: an empty list is something to Kyverno."""
-    given = [*(exclude.get("resources") or {}).values()]
-    given += (value for name, value in exclude.items() if name != "resources")
-    return all(value is None or value == "" for value in given)
 
 
 def _takes_all(exclude: ResourceFilter, match: ResourceFilter) -> bool:

@@ -78,7 +78,11 @@ def _named_path(policy: Policy, rule: FieldPath, fault: str) -> Place:
 def _variable(policy: Policy, rule: FieldPath, named: re.Match[str]) -> Place | None:
     """Return the place of a variable that is on no list."""
     query = named[1]
-    names = {str(entry.get("name")) for entry in _mappings(_at(policy, rule)) if "name" in entry}
+    contexts: list[dict[str, Json]] = []
+    for path, entries in values_below(_at(policy, rule)):
+        if path[-1:] == ("context",):
+            contexts += (entry for entry in list_of(entries) if isinstance(entry, dict))
+    names = {str(entry.get("name")) for entry in contexts if "name" in entry}
     root = re.split(r"[^\w-]", query.strip())[0]
     known_names = [*names, *(name.partition(".")[0] for name in _QUERY_NAMES)]
     whole = re.match(r"[\w.-]*", query)
@@ -139,13 +143,6 @@ def _at(policy: Policy, path: FieldPath) -> Json:
     for step in path:
         value = value[step]
     return value
-
-
-def _mappings(value: Json) -> Iterator[dict[str, Json]]:
-    """Yield the entries of the contexts in a rule."""
-    for path, entries in values_below(value):
-        if path[-1:] == ("context",):
-            yield from (entry for entry in list_of(entries) if isinstance(entry, dict))
 
 
 def unknown_functions(policy: Policy) -> Iterator[tuple[Location, str, str | None]]:

@@ -49,7 +49,22 @@ def template_of(value: Json, path: str) -> Template:
     if isinstance(value, str):
         return _text(value, path)
     if isinstance(value, dict):
-        return _object(value, path)
+        entries = [
+            (key, _text(key, path), template_of(member, join_path(path, key)))
+            for key, member in value.items()
+        ]
+        if all(name.is_constant and member.is_constant for _, name, member in entries):
+            same = all(name.value == key and m.value is value[key] for key, name, m in entries)
+            return Template(value if same else {n.value: m.value for _, n, m in entries}, None)
+
+        def resolve_entries(context: Context) -> Json:
+            context.budget.steps -= len(entries)
+            return {
+                _key(key, name.resolve(context)): member.resolve(context)
+                for key, name, member in entries
+            }
+
+        return Template(value, resolve_entries)
     if isinstance(value, list):
         members = [template_of(member, f"{path}/{index}") for index, member in enumerate(value)]
         if all(member.is_constant for member in members):
@@ -62,25 +77,6 @@ def template_of(value: Json, path: str) -> Template:
 
         return Template(value, resolve)
     return Template(value, None)
-
-
-def _object(value: dict[str, Json], path: str) -> Template:
-    members = [
-        (key, _text(key, path), template_of(member, join_path(path, key)))
-        for key, member in value.items()
-    ]
-    if all(name.is_constant and member.is_constant for _, name, member in members):
-        same = all(name.value == key and m.value is value[key] for key, name, m in members)
-        return Template(value if same else {n.value: m.value for _, n, m in members}, None)
-
-    def resolve(context: Context) -> Json:
-        context.budget.steps -= len(members)
-        return {
-            _key(key, name.resolve(context)): member.resolve(context)
-            for key, name, member in members
-        }
-
-    return Template(value, resolve)
 
 
 def _key(key: str, name: Json) -> str:
@@ -243,7 +239,13 @@ def _as_text(value: Json, variable: Variable, path: str, budget: Budget) -> str:
 
 def _lookup(query: str, path: str) -> Resolve:
     if query == _OWN:
-        return _own_lookup(path)
+        target = _lookup(own_query(path, "target"), path)
+        resource = _lookup(own_query(path, "request.object"), path)
+
+        def own(context: Context) -> Json:
+            return target(context) if "target" in context.data else resource(context)
+
+        return own
     search = _query(query)
     if "request.object" not in query:
         return search
@@ -255,16 +257,6 @@ def _lookup(query: str, path: str) -> Resolve:
         if not deleted:
             deleted.append(_query(query.replace("request.object", "request.oldObject")))
         return deleted[0](context)
-
-    return resolve
-
-
-def _own_lookup(path: str) -> Resolve:
-    target = _lookup(own_query(path, "target"), path)
-    resource = _lookup(own_query(path, "request.object"), path)
-
-    def resolve(context: Context) -> Json:
-        return target(context) if "target" in context.data else resource(context)
 
     return resolve
 

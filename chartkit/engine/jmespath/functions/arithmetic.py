@@ -162,7 +162,13 @@ def round_(number: float, decimals: float) -> float:
         missing = "%!d(MISSING) argument is out of bounds (%!d(MISSING))"
         raise function_error("round", missing)
     shift = _power_of_ten(int(decimals)) if decimals <= 308 else math.inf
-    return _half_away(float(number) * shift) / shift
+    scaled = float(number) * shift
+    if not math.isfinite(scaled):
+        return scaled / shift
+    whole = float(math.trunc(scaled))
+    if abs(scaled - whole) >= 0.5:
+        whole += math.copysign(1.0, scaled)
+    return math.copysign(whole, scaled) / shift
 
 
 def _power_of_ten(exponent: int) -> float:
@@ -176,15 +182,6 @@ def _power_of_ten(exponent: int) -> float:
             factor, shift = factor * 2, shift - 1
         exponent >>= 1
     return math.ldexp(result, scale)
-
-
-def _half_away(number: float) -> float:
-    if not math.isfinite(number):
-        return number
-    whole = float(math.trunc(number))
-    if abs(number - whole) >= 0.5:
-        whole += math.copysign(1.0, number)
-    return math.copysign(whole, number)
 
 
 def _whole(rounded: Callable[[float], int], number: float) -> float:

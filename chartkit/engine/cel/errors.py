@@ -56,17 +56,13 @@ class CelCompileError(CompileError):
         return self.text
 
 
-def line_and_column(source: str, offset: int) -> tuple[int, int]:
-    """The line (from 1) and column (in characters, from 0) of an offset."""
-    before = source[:offset]
-    return before.count("\n") + 1, offset - (before.rfind("\n") + 1)
-
-
 def describe(source: str, issue: Issue) -> str:
     """The issue as cel-go prints it, with the line it is about and a caret."""
     if issue.offset is None:
         return issue.message
-    line, column = line_and_column(source, issue.offset)
+    # The line (from 1) and column (in characters, from 0) of an offset.
+    before = source[: issue.offset]
+    line, column = before.count("\n") + 1, issue.offset - (before.rfind("\n") + 1)
     head = f"ERROR: <input>:{line}:{column + 1}: {issue.message}"
     text = source.split("\n")[line - 1].replace("\t", " ")
     if len(text.encode("utf-8", "surrogatepass")) > _LONGEST_LINE:

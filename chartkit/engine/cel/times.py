@@ -41,7 +41,8 @@ class Duration(Opaque):
 
     def __str__(self) -> str:
         """The seconds without an exponent: `90s`, `0.001s`."""
-        return f"{fixed_text(self.seconds)}s"
+        # A double with the fewest digits and no exponent: `strconv.FormatFloat(x, 'f', -1, 64)`.
+        return f"{format(Decimal(repr(self.seconds)), 'f').removesuffix('.0')}s"
 
     @property
     def seconds(self) -> float:
@@ -108,11 +109,6 @@ class Timestamp(Opaque):
         return Duration(
             checked_int(seconds + self.nanoseconds % SECOND - other.nanoseconds % SECOND)
         )
-
-
-def fixed_text(number: float) -> str:
-    """A double with the fewest digits and no exponent: `strconv.FormatFloat(x, 'f', -1, 64)`."""
-    return format(Decimal(repr(number)), "f").removesuffix(".0")
 
 
 def checked_timestamp(nanoseconds: int, offset: int = 0) -> Timestamp:

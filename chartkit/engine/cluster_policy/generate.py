@@ -199,11 +199,6 @@ def managed_labels(policy: Policy, rule: str, trigger: Body) -> dict[str, str]:
     }
 
 
-def source_labels(source: Body) -> dict[str, str]:
-    """Return the labels that name the source of a clone."""
-    return {f"{_PREFIX}clone-source": "", **_reference("source", source)}
-
-
 def _reference(role: str, body: Body) -> dict[str, str]:
     key = key_of(body)
     group, version = parse_api_version(key.api_version)
@@ -250,7 +245,11 @@ class Writer:
         metadata = dict(mapping_at(body, "metadata"))
         if key_of(body).namespace != target.namespace:
             metadata.pop("ownerReferences", None)
-        metadata["labels"] = {**labels_of(body), **source_labels(body)}
+        metadata["labels"] = {
+            **labels_of(body),
+            f"{_PREFIX}clone-source": "",
+            **_reference("source", body),
+        }
         clone_of = {
             **body,
             "metadata": {key: value for key, value in metadata.items() if key not in _NOT_CLONED},

@@ -25,7 +25,7 @@ from chartkit.model import Body, Json, Resource, RuleResult, RuleType, Status
 if TYPE_CHECKING:
     from chartkit.engine.budget import Budget
     from chartkit.engine.cluster_policy.conditions.blocks import Conditions
-    from chartkit.engine.cluster_policy.exceptions import BoundException
+    from chartkit.engine.cluster_policy.exceptions import BoundException, PolicyException
     from chartkit.engine.cluster_policy.validate_cel import WebhookConditions
     from chartkit.engine.request import Run
 
@@ -313,11 +313,7 @@ class CompiledRule:
             return handle(context, request)
         if isinstance(handle, ExceptedHandler):
             return handle.excepted(context, request, applying)
-        keys = [exception.key for exception in applying]
-        text = _EXCEPTED_GENERATION if self.rule.kind is RuleKind.GENERATE else _EXCEPTED
-        names = ",".join(key.rpartition("/")[2] for key in keys)
-        result = self._answer(Status.SKIP, text + ", ".join(keys))
-        return replace(result, properties={**result.properties, "exceptions": names})
+        return self._excepted(applying)
 
     def _applied_by(self, context: Context, request: Request, facts: Facts) -> tuple[str, ...]:
         """The fields by which a rule that refuses everything applies to an object."""
@@ -340,6 +336,13 @@ class CompiledRule:
             return None
         message = f"{_UNMET}; {outcome.message}" if outcome.message else _UNMET
         return self._answer(Status.SKIP, message)
+
+    def _excepted(self, exceptions: Sequence[PolicyException]) -> RuleResult:
+        keys = [exception.key for exception in exceptions]
+        text = _EXCEPTED_GENERATION if self.rule.kind is RuleKind.GENERATE else _EXCEPTED
+        names = ",".join(key.rpartition("/")[2] for key in keys)
+        result = self._answer(Status.SKIP, text + ", ".join(keys))
+        return replace(result, properties={**result.properties, "exceptions": names})
 
     def _answer(self, status: Status, message: str) -> RuleResult:
         rule = self.rule

@@ -106,14 +106,6 @@ def _is(key: str, kinds: AbstractSet[AnchorKind]) -> bool:
     return anchor is not None and anchor.kind in kinds
 
 
-def remove_top_anchors(patch: Json) -> None:
-    """Takes them out of a whole patch; raises `PatchError` for one that is not an object."""
-    expect_object(patch)
-    for key in list(patch or ()):
-        if remove_anchors(patch[key], is_condition(key)):
-            del patch[key]
-
-
 def remove_anchors(value: Json, is_anchored: bool) -> bool:
     """Remove anchors from a part of a patch; true if nothing of the part is left.
 
@@ -171,7 +163,10 @@ def applicable(patch: Json, resource: Json, budget: Budget, unmet: list[str] | N
     """
     try:
         _decide(patch, resource, budget)
-        remove_top_anchors(patch)
+        expect_object(patch)
+        for key in list(patch or ()):
+            if remove_anchors(patch[key], is_condition(key)):
+                del patch[key]
     except (_UnmetError, _GlobalUnmetError) as error:
         if unmet is not None:
             unmet.append(error.message)

@@ -174,7 +174,10 @@ _MOST_TEXTS: Final = 256
 def compile_json_patch(text: str) -> Patch:
     """Return the operations of a text as a patch; its errors are raised when it runs."""
     try:
-        operations = decode_operations(_value(text))
+        value = _value(text)
+        if problem := patch_problem(value):
+            raise PatchError(f"failed to decode patches: {problem}")
+        operations = [] if value is None else list(value)
     except PatchError as error:
         return raising(PatchError, error.message)
     return lambda resource, work=None: apply_operations(operations, resource, work or Workspace())
@@ -191,13 +194,6 @@ def _value(text: str) -> Json:
     except InputError as error:
         problem = yaml_problem(text) or f"yaml: {error.message}"
         raise PatchError(f"failed to convert patchesJSON6902 to JSON: {problem}") from error
-
-
-def decode_operations(value: Json) -> list[Body]:
-    """The operations of a patch, checked; raises `PatchError`."""
-    if problem := patch_problem(value):
-        raise PatchError(f"failed to decode patches: {problem}")
-    return [] if value is None else list(value)
 
 
 def patch_problem(value: Json) -> str:

@@ -108,12 +108,6 @@ def compile_rule_patcher(rule: Rule) -> Patcher:
     return _patcher(body, lambda resolved: resolved["mutate"], _wrong_text)
 
 
-def compile_element_patcher(block: Body) -> Patcher:
-    """Return the patcher of a foreach's patch."""
-    body = {key: block.get(key) for key in (MERGE, JSON_PATCH)}
-    return _patcher(body, lambda resolved: resolved, lambda _: "")
-
-
 def _patcher(
     body: Body, choose: Callable[[Json], Body], on_wrong: Callable[[Json], str]
 ) -> Patcher:
@@ -210,7 +204,8 @@ def compile_foreach(blocks: list[Body], rule: Rule, policy: Policy, nesting: int
     def compile_block(block: Body) -> Patcher:
         if nested := block.get("foreach"):
             return compile_foreach(nested, rule, policy, nesting + 1)
-        return compile_element_patcher(block)
+        body = {key: block.get(key) for key in (MERGE, JSON_PATCH)}
+        return _patcher(body, lambda resolved: resolved, lambda _: "")
 
     loops = [compile_loop(block, rule, policy, compile_block) for block in blocks]
 
@@ -227,20 +222,15 @@ def compile_foreach(blocks: list[Body], rule: Rule, policy: Policy, nesting: int
                 return failed(f"failed to mutate elements: {done.message}")
             if done.status is Status.PASS:
                 changed += 1
-                resource = show_object(context, done.body)
+                # Expressions see a patched object as `request.object`.
+                resource = mark_literals(done.body)
+                seen = context.data.get("request")
+                request = seen if isinstance(seen, dict) else {}
+                context.set("request", {**request, "object": resource})
         status = Status.PASS if changed else Status.SKIP
         return Patched(status, resource, f"{changed} elements processed")
 
     return patch
-
-
-def show_object(context: Context, body: Body) -> Body:
-    """Lets expressions see a patched object as `request.object`; returns it as they see it."""
-    seen = context.data.get("request")
-    request = dict(seen) if isinstance(seen, dict) else {}
-    marked: Body = mark_literals(body)
-    context.set("request", {**request, "object": marked})
-    return marked
 
 
 def _run(

@@ -34,11 +34,6 @@ if TYPE_CHECKING:
 _NAME_LENGTH: Final = 63
 
 
-def spec_faults(policy: Policy, cluster_wide: IsClusterWide) -> list[str]:
-    """Everything that is wrong with a policy's fields, without repetition."""
-    return list(dict.fromkeys(_faults(policy, cluster_wide)))
-
-
 def _faults(policy: Policy, cluster_wide: IsClusterWide) -> Iterator[str]:
     if policy.annotations.get(ANNOTATION) == "all":
         yield (
@@ -256,7 +251,7 @@ def policy_fault(policy: Policy, cluster_wide: IsClusterWide = nothing_cluster_w
 
         if fault := variables_fault(policy, rules):
             return fault
-    if faults := spec_faults(policy, cluster_wide):
+    if faults := list(dict.fromkeys(_faults(policy, cluster_wide))):
         return faults[0] if len(faults) == 1 else f"[{', '.join(faults)}]"
     has_overrides = any(rule.validate.failure_action_overrides for rule in policy.rules)
     if policy.namespace or not (has_overrides or policy.failure_action_overrides):

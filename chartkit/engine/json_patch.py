@@ -304,7 +304,6 @@ class Document:
             del container[index]
 
     def add(self, path: str, value: Json) -> None:
-        """Adds a value at a path."""
         container, key = located(self.find(path), f'add {NO_PLACE} path: "{path}"')
         with Reraise(f"error in add for path: '{path}': ", PatchError, PatchError):
             add(container, key, value)

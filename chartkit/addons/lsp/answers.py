@@ -39,7 +39,6 @@ _VARIABLES: Final = (
 
 
 def completions(cursor: Cursor, root: Root) -> Iterator[types.CompletionItem]:
-    """Yield the completions at a place."""
     language = language_at(cursor)
     if language is not None:
         kind = types.CompletionItemKind.Function
@@ -137,7 +136,6 @@ class Function(NamedTuple):
 
     @property
     def documentation(self) -> str:
-        """The documentation of the function, in Markdown."""
         signatures = "\n".join(self.signatures[:6])
         example = f"Example: `{self.example}`" if self.example else ""
         return "\n\n".join(filter(None, (f"```\n{signatures}\n```", self.doc, example)))
@@ -180,7 +178,6 @@ def functions(language: str) -> Mapping[str, Function]:
 
 
 def variables(language: str) -> tuple[str, ...]:
-    """Return the names of the variables of a language."""
     from chartkit.engine.cel.environments import ENVIRONMENTS
 
     return _VARIABLES if language == JMESPATH else tuple(ENVIRONMENTS[language].variables)

@@ -63,7 +63,6 @@ class Shape:
     definitions: Callable[[str], Schema] = _definition
 
     def fields(self) -> Mapping[str, Shape]:
-        """Return the known fields of a mapping."""
         parts = [part.get("properties") or {} for part in self._parts()]
         return {name: self._of(part[name]) for part in reversed(parts) for name in part}
 

@@ -32,7 +32,6 @@ class Pair:
         return f"Kyverno {self.kyverno} on Kubernetes {self.kubernetes}"
 
     def is_supported(self, data: ReleaseData = BUILT_IN) -> bool:
-        """Report whether the matrix supports it."""
         row = matrix(data).get(self.kyverno)
         return row is not None and row.support(self.kubernetes) is Support.SUPPORTED
 

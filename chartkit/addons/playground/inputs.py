@@ -50,7 +50,6 @@ class Problems:
             self.add(error.message, error.location, error.hint)
 
     def add_all(self, diagnostics: Iterable[Diagnostic]) -> None:
-        """Add diagnostics."""
         for diagnostic in diagnostics:
             level = "note" if diagnostic.severity is Severity.NOTE else str(diagnostic.severity)
             self.add(diagnostic.message, diagnostic.location, diagnostic.hint, level)

@@ -33,7 +33,6 @@ class Place:
 
 
 def resolved(place: Place, scope: Scope) -> FieldPath:
-    """Return the path of a place in the object."""
     return (*scope.get(place.variable, ()), *place.steps)
 
 
@@ -224,7 +223,6 @@ def _joined(truths: Iterator[bool | None], decisive: bool) -> bool | None:
 
 
 def atoms(formula: Formula) -> Iterator[Atom]:
-    """Yield the tests of a formula."""
     match formula:
         case Atom():
             yield formula

@@ -157,7 +157,6 @@ class Variable:
 
 
 def type_constants(*kinds: Type) -> dict[str, Variable]:
-    """The names of types, as variables."""
     return {kind.name: Variable(type_of_type(kind), kind, has_value=True) for kind in kinds}
 
 

@@ -130,7 +130,6 @@ class _Written:
         self._texts: dict[int, str] = {}
 
     def text(self, expr: Expr) -> str:
-        """Return a node as text."""
         if expr.id not in self._texts:
             try:
                 self._texts[expr.id] = unparse(expr, self._macros)
@@ -176,7 +175,6 @@ class _Tree:
     def part(
         self, expr: Expr, value: Value, path: FieldPath | None, parts: tuple[Part, ...] = ()
     ) -> Part:
-        """Return the part that a node is."""
         error = value if isinstance(value, CelError) else None
         text, start = self.written.text(expr), self.written.start(expr)
         held = None if error is not None else value

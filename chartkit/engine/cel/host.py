@@ -75,7 +75,6 @@ class Host:
         raise CelError(f"no registry to verify {image} with")
 
     def image_payload(self, image: str, _attestation: str, /) -> Json:
-        """The payload of an image's attestation."""
         raise CelError(f"no registry to ask for {image}")
 
     def now(self) -> datetime:

@@ -134,11 +134,9 @@ class KeyedMap(dict[Value, Value]):
         return "{" + ", ".join(f"{key!r}: {value!r}" for key, value in self.items()) + "}"
 
     def items(self) -> ItemsView[Value, Value]:  # type: ignore[override]
-        """Keys and values."""
         return ItemsView(self)
 
     def keys(self) -> KeysView[Value]:  # type: ignore[override]
-        """The keys."""
         return KeysView(self)
 
     def values(self) -> ValuesView[Value]:  # type: ignore[override]

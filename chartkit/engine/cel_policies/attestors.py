@@ -46,7 +46,6 @@ class Attestor(Opaque):
 
     @property
     def name(self) -> str:
-        """The name in the policy."""
         return str(self.body.get("name") or "")
 
     def equals(self, other: Value) -> bool:

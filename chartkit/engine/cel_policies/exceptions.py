@@ -169,7 +169,6 @@ class Exceptions:
         )
 
     def __bool__(self) -> bool:
-        """Report whether there are any."""
         return bool(self._compiled)
 
     def ask(self, scope: Mapping[str, Value], host: Host, ignores_errors: bool) -> Allowed:

@@ -181,7 +181,6 @@ class _Values:
 
 
 def scalar(node: yaml.ScalarNode) -> Json:
-    """The value of a scalar."""
     text: str = node.value
     if node.tag == _STRING:
         return text

@@ -170,7 +170,6 @@ class _WatchedRule:
         return decision or reasons.rule(self.rule.match, self.rule.exclude)
 
     def matches(self, facts: Facts) -> bool:
-        """Report whether the rule matches an object."""
         self._facts = facts
         return self.compiled is not None and self.compiled.matches(facts)
 

@@ -143,7 +143,6 @@ class Recorder:
 
 
 def recorder_of(sources: Sources, resource: Resource) -> Recorder:
-    """Return a recorder of the checks of an object."""
     is_secret = resource.kind == "Secret" and resource.api_version == "v1"
     return Recorder(sources, Traced(resource.body, ()), is_secret=is_secret)
 

@@ -96,7 +96,6 @@ class Compiler:
     missing at its end raises."""
 
     def compile(self, node: Node, strict: bool = True) -> Search:
-        """Return the closure of a node."""
         closure: Search = getattr(self, node.kind.name.lower())(node, strict)
         return closure
 

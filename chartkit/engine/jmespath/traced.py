@@ -147,10 +147,8 @@ def made(value: Json, *sources: Traced) -> Traced:
 
 
 def listed(parts: list[Traced], lost: Iterable[Traced] = ()) -> Traced:
-    """A list of values."""
     return Traced([part.value for part in parts], None, (), tuple(lost), parts)
 
 
 def named(parts: Mapping[str, Traced]) -> Traced:
-    """An object of values."""
     return Traced({name: part.value for name, part in parts.items()}, parts=parts)

@@ -298,7 +298,6 @@ class _Tracer(Compiler):
     """Makes closures over values that know their fields."""
 
     def trace(self, node: Node, strict: bool = False) -> Trace:
-        """Return the closure of a node."""
         return self.compile(node, strict)
 
     def missing(self, error: JMESPathError, /) -> Traced:

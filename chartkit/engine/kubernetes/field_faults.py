@@ -102,7 +102,6 @@ class FieldFault(NamedTuple):
     is_unknown: bool = False
 
     def below(self, step: str | int, shown: str) -> FieldFault:
-        """Return the fault as one of the value around it."""
         return self._replace(path=(step, *self.path), shown=shown + self.shown)
 
 

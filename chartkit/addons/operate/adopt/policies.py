@@ -153,12 +153,10 @@ class AdoptedPolicy:
 
     @property
     def name(self) -> str:
-        """Its name."""
         return self.piece.resource.name
 
     @property
     def reference(self) -> str:
-        """Its reference in profiles."""
         return self.replaced_by or self.name
 
     @property

@@ -274,7 +274,6 @@ def write(adoption: Adoption) -> None:
 
 
 def _estates(options: AdoptOptions, stdin: TextIO, clusters: ExitStack) -> Iterator[Estate]:
-    """Yield the estate of each environment."""
     named = [text.partition("=") for text in options.environments or (DEFAULT_ENVIRONMENT,)]
     own: dict[str, list[str]] = {}
     for name, equals, path in named:

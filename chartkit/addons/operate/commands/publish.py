@@ -17,7 +17,6 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
 
 
 def _signing(command: Callable[..., None]) -> Callable[..., None]:
-    """Add the options that sign."""
     for option in (
         click.option(
             "--passphrase-file", type=_FILE, help="The file with the passphrase of the key."

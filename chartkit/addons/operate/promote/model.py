@@ -164,7 +164,6 @@ class Plan:
     unread: tuple[Diagnostic, ...] = ()
 
     def of(self, verdict: Verdict) -> Sequence[PlannedPolicy]:
-        """Return the policies of a verdict."""
         return [policy for policy in self.policies if policy.verdict is verdict]
 
     @property

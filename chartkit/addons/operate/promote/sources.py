@@ -82,7 +82,6 @@ class ReportedResult:
 
 
 def results_of(report: Body) -> Iterator[ReportedResult]:
-    """Yield the results of a report."""
     scope = mapping_at(report, "scope")
     for result in mappings_at(report, "results"):
         for subject in mappings_at(result, "resources") or [scope]:

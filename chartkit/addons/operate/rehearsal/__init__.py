@@ -356,7 +356,6 @@ class Step:
 
     @property
     def title(self) -> str:
-        """The step in words."""
         runs = self.before == self.after
         return f"Kyverno {self.before}" + (", as it runs" if runs else f" → {self.after}")
 

@@ -11,7 +11,6 @@ class HashTrieMap(dict[Any, Any]):
 
     @classmethod
     def convert(cls, value: Mapping[Any, Any]) -> HashTrieMap:
-        """Return a mapping as one of these."""
         return value if isinstance(value, cls) else cls(value)
 
     def insert(self, key: Any, value: Any) -> HashTrieMap:

@@ -45,7 +45,6 @@ class ValueEdit:
 
     @property
     def file(self) -> str:
-        """The name of the file."""
         return self.document.source.file
 
 

@@ -149,7 +149,6 @@ def _body(body: Json, units: Sequence[_Unit]) -> Json:
 
 
 def _object(document: Document, given: Resource) -> Resource:
-    """Return an object as an edited document has it."""
     steps = pointer_steps(given.location.path)
     own: Body = mapping_at(pointed_at(document.body, steps))
     # Items of a list of one kind need not name it.

@@ -94,7 +94,6 @@ class Judging:
     completed: Completed
 
     def __call__(self, resource: Resource) -> Verdict:
-        """Return the verdict on an object."""
         return self.all([resource])[0]
 
     def all(self, resources: Sequence[Resource]) -> list[Verdict]:

@@ -57,7 +57,6 @@ REQUEST = "request"
 
 
 def key_of(result: RuleResult) -> RuleKey:
-    """Return the rule of a result."""
     return result.policy_id, result.rule
 
 

@@ -65,7 +65,6 @@ class Stream:
         return replace(self, place=self.place.child(name))
 
     def elements(self) -> Stream:
-        """Return the stream of the elements of a list."""
         variable = fresh()
         loops = (*self.loops, (variable, self.place))
         return Stream(loops, Place(variable), self.condition)
@@ -75,7 +74,6 @@ class Stream:
         return replace(self, condition=all_of(self.condition, condition))
 
     def of(self, part: Callable[[Place], Formula]) -> Formula:
-        """Return a formula for the value of one element."""
         formula = part(self.place)
         name = self.part
         return tested(formula, lambda test: of_part(test, name)) if name else formula
@@ -99,7 +97,6 @@ class Stream:
         return formula
 
     def some(self, part: Callable[[Place], Formula]) -> Formula:
-        """Return a formula for some value."""
         formula = self.of(part)
         there = self._present(formula)
         formula = all_of(self.condition, *((there,) if there is not None else ()), formula)
@@ -129,7 +126,6 @@ class Reading:
 
     @property
     def is_constant(self) -> bool:
-        """Report whether nothing is read."""
         return not (self.streams or self.function or self.condition)
 
 

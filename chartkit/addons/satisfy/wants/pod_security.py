@@ -62,7 +62,6 @@ class _Pod:
         return self.spec.child("securityContext", *steps)
 
     def containers(self, part: Callable[[Place], Formula]) -> Formula:
-        """Return a formula for the containers of each list."""
         return all_of(*(self.each(self.spec.child(name), part) for name in CONTAINER_LISTS))
 
     def each(self, listed: Place, part: Callable[[Place], Formula]) -> Formula:

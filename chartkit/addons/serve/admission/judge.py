@@ -151,7 +151,6 @@ class Judge:
         return path in self._by_path
 
     def judge(self, review: Review, webhook: Webhook, chosen: Selection) -> Verdict:
-        """Return the verdict of policies on a review."""
         if webhook is Webhook.MUTATING and review.operation is Operation.DELETE:
             return Verdict(ALLOWED)
         if review.kind.kind in _KYVERNOS_OWN:

@@ -68,7 +68,6 @@ class Log:
         self._line("info", message, fields)
 
     def warning(self, message: str, **fields: Json) -> None:
-        """Write a warning to the log."""
         self._line("warning", message, fields)
 
     def error(self, message: str, **fields: Json) -> None:

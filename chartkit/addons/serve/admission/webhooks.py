@@ -132,7 +132,6 @@ class _Entry(NamedTuple):
 def cluster_policy_webhooks(
     policies: Sequence[RunnablePolicy], side: Webhook, scope: Scope
 ) -> Iterator[PolicyWebhook]:
-    """Yield the webhooks of ClusterPolicies and Policies."""
     groups: dict[tuple[str, str], list[tuple[Policy, set[_Entry]]]] = {}
     for runnable_policy in policies:
         policy = runnable_policy.policy
@@ -205,7 +204,6 @@ def _described(rule: Rule, default: Sequence[str]) -> dict[str, set[str]]:
 
 
 def filters_of(match: Match) -> tuple[ResourceFilter, ...]:
-    """Return the filters of a match block."""
     return (match.direct, *match.all, *match.any)
 
 
@@ -279,7 +277,6 @@ def _rules(entries: set[_Entry]) -> list[Body]:
 def cel_policy_webhooks(
     policies: Sequence[RunnablePolicy], side: Webhook, scope: Scope
 ) -> Iterator[PolicyWebhook]:
-    """Yield the webhooks of CEL policies."""
     for path, (kind, of_path) in CEL_PATHS.items():
         if of_path is side and (kind is not CelKind.GENERATING or scope.in_background):
             for prefix in ("", NAMESPACED):
@@ -309,7 +306,6 @@ class _Family:
     scope: Scope
 
     def webhooks(self, policies: Sequence[CompiledCelPolicy]) -> Iterator[PolicyWebhook]:
-        """Yield their webhooks."""
         shared: dict[str, list[CompiledCelPolicy]] = {}
         for policy in policies:
             if has_own_webhook(policy.policy):

@@ -152,7 +152,6 @@ class Message:
         return Message(self._values[name], f"{self._path}.{name}", names, one_of)
 
     def messages(self, name: str, names: Collection[str]) -> tuple[Message, ...]:
-        """Return a list of messages."""
         return tuple(
             Message(value, f"{self._path}.{name}[{index}]", names)
             for index, value in enumerate(self._list(name))

@@ -325,7 +325,6 @@ def moment_of(time: datetime) -> Moment:
 
 
 def now() -> Moment:
-    """Return the present."""
     return moment_of(datetime.now(UTC))
 
 

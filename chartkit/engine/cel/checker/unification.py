@@ -113,7 +113,6 @@ class Variables:
         self._left = 0
 
     def make(self) -> Type:
-        """A new type variable."""
         self.open = True
         self.made += 1
         return parameter(f"_var{self.made - 1}")

@@ -35,7 +35,6 @@ class Code:
 
     @property
     def is_constant(self) -> bool:
-        """Report whether the value is known."""
         return self.constant is not UNKNOWN
 
     @property
@@ -82,12 +81,10 @@ class Writer(ABC):
         return f"a{self._names}"
 
     def meter(self) -> str:
-        """The name of the meter."""
         self.metered = True
         return "m"
 
     def known(self, value: Value) -> Code:
-        """The code of a known value."""
         kind = value.__class__
         return Code(self.constant(value), kind, value, document=kind in _PLAIN or not value)
 

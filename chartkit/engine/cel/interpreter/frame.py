@@ -47,7 +47,6 @@ class Trace(dict[int, Value]):
         return Trace(max(self._most // 10, 1))
 
     def add_round(self, loop: int, current: Round) -> None:
-        """Add a round of a loop."""
         rounds = self.rounds.setdefault(loop, [])
         if len(rounds) < self._most:
             rounds.append(current)

@@ -61,7 +61,6 @@ HARD: Final = Line(None)
 
 
 def joined(*parts: Document, nested: bool = False, grouped: bool = False) -> Joined:
-    """Return documents as one."""
     forced = any(not isinstance(part, str) and part.forced for part in parts)
     return Joined(parts, forced, any(map(is_breakable, parts)), nested, grouped)
 

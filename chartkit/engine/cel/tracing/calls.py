@@ -158,7 +158,6 @@ _new: Final = tuple.__new__
 
 
 def step(call: Call, arguments: Sequence[Step]) -> Step:
-    """Return the step of a call."""
     return lambda frame: call(frame, tuple([argument(frame) for argument in arguments]))
 
 

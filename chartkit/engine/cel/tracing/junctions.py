@@ -145,7 +145,6 @@ class _Reads:
 
 
 def _parts(causes: Causes) -> Sequence[Causes]:
-    """The parts of a node of causes."""
     if isinstance(causes, Each):
         pairs = zip(causes.results, causes.elements, strict=True)
         return [result if tells(result) else element for result, element in pairs]

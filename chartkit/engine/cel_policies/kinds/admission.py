@@ -51,7 +51,6 @@ class BoundEvaluator(Evaluator):
 
     @property
     def actions(self) -> tuple[str, ...]:
-        """The actions of the binding."""
         return self._binding.actions if self._binding is not None else ()
 
     def speaks_of(self, attributes: Attributes) -> bool:
@@ -97,7 +96,6 @@ class BoundEvaluator(Evaluator):
     def result_of_binding(
         self, status: Status, message: str, fields: tuple[str, ...] = ()
     ) -> RuleResult:
-        """A result that names the binding."""
         named = {} if self._binding is None else {self.binding_property: self._binding.name}
         return self.result(status, message, self.policy.name, named, fields)
 

@@ -281,7 +281,6 @@ class _Joined:
         self._made: list[Json] = []
 
     def members(self) -> list[Json]:
-        """The elements of the joined list."""
         at_left = at_right = 0
         while at_left < len(self._left) or at_right < len(self._right):
             if at_left < len(self._left):

@@ -199,7 +199,6 @@ def place_of_kind(api_version: str, kind: str) -> Place:
 
 
 def resolve(place: Place) -> Sort:
-    """Return the sorts allowed at a place."""
     if isinstance(place, str):
         return _named(place[1:]) if place.startswith("@") else _SORTS[place]
     # Places with a sort are kept: no other one gets the identity of these.

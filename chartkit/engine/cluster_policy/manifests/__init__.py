@@ -110,7 +110,6 @@ _Verify = Callable[[_Object], _Judged]
 
 
 def compile_manifests(rule: Rule, policy: Policy) -> Handler:
-    """The handler of a manifests rule."""
     body = rule.validate.manifests or {}
     verifies = [
         _compile_set(attestors, f".attestors[{index}]")

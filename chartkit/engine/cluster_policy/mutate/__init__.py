@@ -62,7 +62,6 @@ def compile_mutate(rule: Rule, policy: Policy) -> Handler:
 
 
 def compile_patch(rule: Rule, policy: Policy) -> Patcher:
-    """Return the patcher of a rule."""
     blocks = (rule.mutate or {}).get("foreach")
     if blocks is None:
         return compile_rule_patcher(rule)

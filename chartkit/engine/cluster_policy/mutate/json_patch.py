@@ -60,12 +60,10 @@ class _Values:
     made: list[Json] = field(default_factory=list)
 
     def of(self, operation: Body) -> Json:
-        """The value of an operation."""
         value = operation.get("value", MISSING)
         return WRITTEN_NULL if value is None else self.copy(value)
 
     def copy(self, value: Json) -> Json:
-        """Return a copy of a value."""
         if not isinstance(value, dict | list):
             return value
         self.budget.weigh(value, "a value of a JSON patch")

@@ -36,7 +36,6 @@ class Schema:
     is_map: bool = False
 
     def field(self, name: str) -> Schema | None:
-        """Return the schema of a field of this object."""
         if self.keys is not None:
             return None
         if self.is_map:
@@ -44,7 +43,6 @@ class Schema:
         return _fields(self.type).get(name)
 
     def elements(self) -> Schema | None:
-        """Return the schema of each element of this list."""
         return None if self.keys is None else _of_type(self.type)
 
 

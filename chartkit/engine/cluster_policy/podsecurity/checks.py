@@ -165,7 +165,6 @@ def _forms(level: str, version: str) -> Iterator[tuple[Check, tuple[int, Judge]]
 
 
 def find(chosen: Iterable[tuple[str, Judge]], pod: Pod) -> list[Violation]:
-    """Return the findings of the checks in a pod."""
     findings = []
     for check, judge in chosen:
         violation = judge(pod)

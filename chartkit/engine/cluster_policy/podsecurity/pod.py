@@ -105,7 +105,6 @@ class Pod:
 
 
 def pod_of(annotations: Mapping[str, str], spec: Body) -> Pod:
-    """The pod of a decoded pod spec."""
     containers = (
         Container(body, f"spec.{key}[{index}]")
         for key in CONTAINER_LISTS

@@ -97,7 +97,6 @@ class ImagesHandler:
 
     @property
     def validates(self) -> bool:
-        """Report whether any entry validates the images."""
         return any(block.verifies_digest or block.required for block in self.blocks)
 
     def concerns(self, request: Request) -> bool:

@@ -218,7 +218,6 @@ class ImageBlock:
         return _matches(self.references, image)
 
     def skips(self, image: str) -> bool:
-        """Report whether the entry skips an image."""
         return _matches(self.skipped, image)
 
 

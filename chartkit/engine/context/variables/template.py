@@ -107,7 +107,6 @@ class _UnresolvedError(Exception):
         self.error = error
 
     def at(self, path: str) -> SubstitutionError:
-        """Return the error of a variable at a path."""
         return SubstitutionError(
             f"failed to resolve {self.query} at path {path}: {self.error.message}"
         )

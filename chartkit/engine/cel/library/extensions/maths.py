@@ -166,7 +166,6 @@ _NUMBER_CLASSES = (int, float, Uint)
 
 
 def _may_be_number(expr: Expr) -> bool:
-    """Report whether an argument may be a number."""
     if isinstance(expr, Literal):
         return expr.value.__class__ in _NUMBER_CLASSES
     return not isinstance(expr, ListLiteral | MapLiteral | StructLiteral)

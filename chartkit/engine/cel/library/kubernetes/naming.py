@@ -115,7 +115,6 @@ def qualified_name(text: str) -> list[str]:
 
 
 def label_value(text: str) -> list[str]:
-    """The value of a label."""
     problems = [] if _size(text) <= 63 else ["must be no more than 63 bytes"]
     if not _matches(_VALUE, text):
         problems.append(_mismatch(_VALUE_MESSAGE, _VALUE, "MyValue", "my_value", "12345"))
@@ -146,7 +145,6 @@ class NamedFormat(Refusing):
     pattern_size: int = field(compare=False)
 
     def __str__(self) -> str:
-        """The name."""
         return self.name
 
 

@@ -98,7 +98,7 @@ def read_facts(content: bytes, source: str) -> Facts:
     day = day_of(section, document.body["date"], "date")
     if day > today() + timedelta(days=1):
         raise InputError(f"{day} is not yet", document.locate("date"))
-    check_rows(section, known=())
+    check_rows(section, versions=())
     for key in ("kyverno", "eks"):
         there = {row["version"] for row in section.body[key]}
         if missing := [row for row in own_facts().body[key] if row["version"] not in there]:

@@ -7,6 +7,7 @@ import json
 import re
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
@@ -21,17 +22,20 @@ from chartkit.addons.migrate.charts.forms import (
     with_forms,
 )
 from chartkit.addons.migrate.charts.helpers import helpers
-from chartkit.addons.migrate.charts.proof import Agree, ChartProof, ValuesCase, cases
+from chartkit.addons.migrate.charts.proof import Agree, ChartProof, ValuesCase, cases, render
 from chartkit.addons.migrate.charts.pulled import pulled_files
 from chartkit.addons.migrate.charts.served import checks
 from chartkit.addons.migrate.charts.template import DOCUMENT
 from chartkit.addons.migrate.charts.variants import HELPERS
 from chartkit.documents.reader import parse_yaml
+from chartkit.engine.cluster_policy.policy_check.warnings import is_legacy
 from chartkit.engine.kubernetes.kinds import KYVERNO_GROUP
+from chartkit.engine.policies import EXCEPTION
 from chartkit.errors import ChartkitError, InputError
 from chartkit.helm.model import Target
-from chartkit.model import Body, Location, mapping_at
+from chartkit.model import Body, Location, Resource, mapping_at
 from chartkit.output.yaml_edit import rewritten
+from chartkit.report.model import resource_id
 from chartkit.temporary import temporary_folder
 
 FORMS: Final = ("ClusterPolicy", "ValidatingPolicy", "both")
@@ -103,6 +107,8 @@ def migrate_chart(
         return ChartMigration()
     prefix = chart_name(folder)
     named = named_templates([*_of_dependencies(folder), *sources.values()], prefix, _values(folder))
+    if any(EXCEPTION in text for text in sources.values()):
+        named = replace(named, legacy=_legacy(folder, given, target))
     forms, left, present = _placed(sources, named, pulled)
     texts: dict[Path, str] = {}
     _leave_together(forms, left)
@@ -110,7 +116,9 @@ def migrate_chart(
     while forms:
         texts = switched | _texts(folder, sources, forms, prefix)
         numbered = switched | _texts(folder, sources, forms, prefix, pulled)
-        differences = _differences(folder, numbered, forms, pulled, given, target, known, agree)
+        differences = _differences(
+            folder, numbered, forms, pulled, given, target, known, agree, named.legacy
+        )
         if not differences:
             break
         for form, reason in differences:
@@ -143,6 +151,17 @@ def migrate_chart(
         ],
         frozenset(pulled.values()) - {pulled[file] for file in unread},
     )
+
+
+def _legacy(folder: Path, given: Sequence[ValuesCase], target: Target) -> list[Resource]:
+    """Return the legacy objects that a chart renders with any values of the proof."""
+    objects: dict[str, Resource] = {}
+    for case in cases(folder, _values(folder), given, target):
+        with suppress(ChartkitError):
+            for bodies in render(folder, case.values, target).values():
+                legacy = filter(is_legacy, map(Resource, bodies))
+                objects = {resource_id(resource): resource for resource in legacy} | objects
+    return list(objects.values())
 
 
 def _placed(
@@ -224,6 +243,7 @@ def _differences(
     target: Target,
     known: KnownTemplates,
     agree: Agree | None,
+    legacy: Sequence[Resource],
 ) -> list[tuple[NewForm, str]]:
     """Return the new forms that differ from the old ones, each with the reason."""
     with temporary_folder() as parent:
@@ -238,7 +258,9 @@ def _differences(
         proved = {file.relative_to(folder).as_posix() for file in known.proved & forms.keys()}
         served = _ASKED.findall("\n".join(texts.values()))
         wide = replace(target, api_versions=(*dict.fromkeys((*target.api_versions, *served)),))
-        proof = ChartProof(folder, new, by_name, target, wide, agree, proved, known.differing)
+        proof = ChartProof(
+            folder, new, by_name, target, wide, agree, proved, known.differing, legacy=legacy
+        )
         decisive = {
             path: form.decisive[path]
             for made in forms.values()

@@ -33,14 +33,11 @@ from chartkit.addons.migrate.charts.writing import Writer
 from chartkit.engine.cluster_policy import autogen
 from chartkit.engine.policies import EXCEPTION
 from chartkit.helm.syntax import Call, Literal, terms
-from chartkit.model import Body
+from chartkit.model import Body, Resource
 
 SWITCH: Final = "policyType"
 NUMBER: Final = "chartkitnumber"
 _MARKS: Final = re.compile(r"ck-mark\d|707\d{4}70707|chartkit(?:exclude|list|controllers|name)")
-_NO_EXCEPTION: Final = (
-    "an exception names policies, and the new ones depend on values: write it for what Helm renders"
-)
 _METADATA: Final = re.compile(
     r"^(?:metadata[ \t]*:[ \t]*$|\{\{-?[ \t]*include [^\n]*\}\}\s*\Z)", re.MULTILINE
 )
@@ -83,12 +80,14 @@ class LeftPolicy:
 @dataclass(frozen=True, slots=True)
 class NamedTemplates:
     """The named templates of a chart; policies: the texts of those that print a whole policy;
-    prefix: the beginning of the names of new ones; values: the chart's own."""
+    prefix: the beginning of the names of new ones; values: the chart's own; legacy: its exceptions
+    and policies, where it has exceptions."""
 
     nodes: Mapping[str, Sequence[Node]]
     policies: Mapping[str, str]
     prefix: str
     values: Body
+    legacy: Sequence[Resource] = ()
 
 
 def named_templates(texts: Sequence[str], prefix: str, values: Body) -> NamedTemplates:
@@ -133,9 +132,6 @@ def new_forms(text: str, named: NamedTemplates) -> list[NewForm | LeftPolicy]:
         return [LeftPolicy(error.line, error.message)]
     forms: list[NewForm | LeftPolicy] = []
     for region in placed:
-        if region.kind == EXCEPTION:
-            forms.append(LeftPolicy(region.line, _NO_EXCEPTION))
-            continue
         try:
             api = served(text, region, named.nodes)
             form = _new_form(region, named)
@@ -152,19 +148,19 @@ def _new_form(region: Region, named: NamedTemplates, is_apart: bool = False) -> 
     """Return a policy's new form; is_apart: whether each rule has a policy of its own."""
     before, nodes = _parsed_parts(region)
     template = PolicyTemplate(nodes, named.nodes, region.variables, named.values)
-    template.is_apart = is_apart
+    template.is_apart, template.legacy = is_apart, named.legacy
     switch = f"{region.root}.Values.{SWITCH}"
     variants = Variants(template, region.line, f'eq {switch} "both"')
     variants.explore()
     writer = Writer(variants)
     parts: dict[str, list[str]] = {}
     documents = writer.ways.documents()
-    if variants.is_divided and not is_apart:
+    if variants.is_divided and not is_apart and region.kind != EXCEPTION:
         with suppress(NotPlacedError):
             return _new_form(region, named, is_apart=True)
     for document in documents:
         kind, _, end = document.partition("/")
-        is_doubled = kind.removeprefix("Namespaced") == VALIDATING
+        is_doubled = kind.removeprefix("Namespaced") in (VALIDATING, EXCEPTION)
         condition = f'ne {switch} "ClusterPolicy"' if is_doubled else f'eq {switch} "{VALIDATING}"'
         head = ["---", f"apiVersion: {API_VERSION}", f"kind: {kind}"]
         loop = variants.list_of(end)
@@ -240,7 +236,7 @@ def _metadata(text: str, kind: str, end: str, prefix: str) -> list[str]:
     """Return a new policy's metadata, with another end of its name, as the template writes it;
     prefix: the actions before it in a named template."""
     text = _AUTOGEN.sub("", text, count=1)
-    if not kind.startswith("Namespaced"):
+    if not kind.startswith("Namespaced") and kind != EXCEPTION:
         text = _NAMESPACE.sub("", text)
     text = re.sub(r"^  annotations:[ \t]*\n(?!    )", "", text, flags=re.MULTILINE)
     if end and not _NAME.search(text):

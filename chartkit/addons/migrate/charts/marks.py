@@ -9,7 +9,7 @@ from typing import Final
 
 from chartkit.addons.migrate.charts.template import Node, show
 from chartkit.helm.syntax import Call, Term
-from chartkit.model import Body, Json
+from chartkit.model import Body, Json, Resource
 
 Variant = Mapping[str, int]
 """Decisions by their conditions: 0 or 1; for a list, its number of items."""
@@ -92,7 +92,7 @@ class PolicyTemplate:
     number; chosen: the values that choose kinds and operations, by field; references: the numbers
     of marks of image references, with whether these have a path; used: what they are here; tried:
     in place of the chart's; by_rule: the list of which each item is a policy of its own;
-    is_apart: whether each rule is.
+    is_apart: whether each rule is; legacy: the chart's exceptions and the policies that these name.
     """
 
     nodes: Sequence[Node]
@@ -117,6 +117,7 @@ class PolicyTemplate:
     tried: dict[str, Sequence[str]] = field(default_factory=dict)
     by_rule: str = ""
     is_apart: bool = False
+    legacy: Sequence[Resource] = ()
 
     def marked(self, term: Term, list_key: str = "") -> str:
         """Return the mark of a term that no mark replaces so far."""

@@ -18,9 +18,10 @@ from chartkit.addons.migrate.charts.forms import NUMBER, SWITCH, NewForm
 from chartkit.addons.migrate.charts.normal import normal_policy
 from chartkit.addons.migrate.charts.variants import NULL, VALIDATING, by_rule
 from chartkit.addons.migrate.conversion import Conversion, legacy_rules
-from chartkit.addons.migrate.convert import Batch
+from chartkit.addons.migrate.convert import Batch, excepts, policy_key
 from chartkit.addons.migrate.files.printed import CEL
 from chartkit.documents.reader import read_text
+from chartkit.engine import is_exception
 from chartkit.engine.cluster_policy.policy_check.warnings import is_legacy
 from chartkit.engine.kubernetes.kinds import CEL_GROUP, group_of
 from chartkit.errors import ChartkitError, CompileError
@@ -28,6 +29,7 @@ from chartkit.helm.backend import helm
 from chartkit.helm.chart_values import merge
 from chartkit.helm.model import Target
 from chartkit.model import Body, Json, Resource, mapping_at
+from chartkit.report.model import resource_id
 from chartkit.temporary import temporary_folder
 
 _DEFAULTS: Final = "the chart's values"
@@ -44,6 +46,7 @@ _FAIL: Final = re.compile(
 _REFUSED: Final = "chartkit-refused"
 _PRINT: Final = rf'{{{{- printf "\n---\n{_REFUSED}: %q\n---\n" '
 """Replaces a refusal of Helm, so that the other templates are rendered all the same."""
+_APART: Final = "each rule of {name} has a policy of its own in the new form: name these by hand"
 _UNRENDERED: Final = "no values of the proof render it"
 _WORDS: Final = ("alpha", "beta-2", "gamma.example")
 _OTHERS: Final = (candidates("kinds"), candidates("operations"))
@@ -225,7 +228,11 @@ class ChartProof:
     values that are not the user's; agree: None where nothing is proved by requests; proved:
     templates whose policies have been, with the chart's values, by their conversion; differing:
     policies that stay, by kind and name, with the reason; rendered, asked: the forms that any
-    values rendered, and those of which requests were asked; refusal: why Helm takes no values."""
+    values rendered, and those of which requests were asked; refusal: why Helm takes no values;
+    legacy: the chart's exceptions and policies with any values; excepted: the policies that forms
+    of exceptions name; apart: the policies whose rules have policies of their own; policies, batch,
+    names: the old forms with the values at hand, what converts them, and the names of the new ones.
+    """
 
     old: Path
     new: Path
@@ -238,6 +245,12 @@ class ChartProof:
     rendered: set[int] = field(default_factory=set)
     asked: set[int] = field(default_factory=set)
     refusal: str = ""
+    legacy: Sequence[Resource] = ()
+    excepted: dict[int, set[str]] = field(default_factory=dict)
+    apart: set[str] = field(default_factory=set)
+    policies: Sequence[Resource] = ()
+    batch: Batch = field(default_factory=lambda: Batch([]))
+    names: Collection[str] = ()
 
     def differences(self, values: Iterable[ValuesCase]) -> list[tuple[NewForm, str]]:
         """Return the forms that differ from the converted old form, each with the reason."""
@@ -254,6 +267,9 @@ class ChartProof:
             for case in values:
                 for form, reason in self._case(copy, case):
                     reasons.setdefault(id(form), f"{reason}, with {case.name}")
+            for key, names in self.excepted.items():
+                for name in names & self.apart:
+                    reasons.setdefault(key, _APART.format(name=name))
         unknown = self.refusal if not self.rendered else ""
         everything = [form for forms in self.forms.values() for form in forms]
         if not reasons:
@@ -277,17 +293,20 @@ class ChartProof:
                     yield form, f"Helm refuses the new form: {error.message}"
             return
         everything = [Resource(body) for bodies in legacy.values() for body in bodies]
-        batch = Batch([resource for resource in everything if is_legacy(resource)])
+        self.policies = [resource for resource in everything if is_legacy(resource)]
+        there = {_id(resource.body) for resource in self.policies}
+        others = (resource for resource in self.legacy if _id(resource.body) not in there)
+        self.batch = Batch([*self.policies, *others])
+        self.names = {_id(body) for bodies in renders[1].values() for body in bodies}
         for template in self.forms:
             forms = [each.get(template, ()) for each in renders]
-            yield from self._difference(template, legacy.get(template, ()), forms, batch, case)
+            yield from self._difference(template, legacy.get(template, ()), forms, case)
 
     def _difference(
         self,
         template: str,
         old: Sequence[Body],
         new: Sequence[Sequence[Body]],
-        batch: Batch,
         case: ValuesCase,
     ) -> Iterator[tuple[NewForm, str]]:
         """Yield the differences of a template's old forms and its new ones. A new form may refuse
@@ -306,12 +325,11 @@ class ChartProof:
         refused = [str(body[_REFUSED]) for body in as_new if _REFUSED in body]
         if not refused and _REFUSED in json.dumps(as_new):
             refused = ["an exclusion"]
-        kept = {_id(body) for body in as_old}
-        made = {
-            _id(body): body
-            for body in as_new
-            if group_of(Resource(body)) == CEL_GROUP and _id(body) not in kept
-        }
+        in_cel = [
+            {_id(body): body for body in bodies if group_of(Resource(body)) == CEL_GROUP}
+            for bodies in (as_old, as_new)
+        ]
+        made = {key: body for key, body in in_cel[1].items() if key not in in_cel[0]}
         is_whole = not refused
         for form, resource in zip(forms, map(Resource, old), strict=True):
             if form is None or not is_legacy(resource):
@@ -320,11 +338,12 @@ class ChartProof:
             stopped = self._stopped(form, everywhere, refused)
             if stopped:
                 is_asked = case.name == _EVERYTHING and not stopped.endswith(NULL)
-                if case.is_own or (is_asked and _converts(resource, batch)):
+                if case.is_own or (is_asked and _converts(resource, self.batch)):
                     yield form, stopped
                 continue
+            self.apart |= {policy_key(resource)} if form.is_each else set()
             asked = [
-                self._policy(template, form, each, batch, made, case)
+                self._policy(template, form, each, made, case)
                 for each in (by_rule(resource) if form.is_each else [resource])
             ]
             reason = next(filter(None, asked), "")
@@ -351,7 +370,6 @@ class ChartProof:
         template: str,
         form: NewForm,
         legacy: Resource,
-        batch: Batch,
         made: dict[str, Body],
         case: ValuesCase,
     ) -> str | None:
@@ -361,7 +379,7 @@ class ChartProof:
         if template in self.proved and case.name == _DEFAULTS:
             self.asked.add(id(form))
         try:
-            conversion = batch.convert(legacy)
+            conversion = self.batch.convert(legacy)
         except CompileError:
             return None
         except ChartkitError as error:
@@ -371,7 +389,8 @@ class ChartProof:
             return None
         if any(one.reason.startswith(REFUSED) for one in conversion.outcomes) and not case.is_own:
             return None
-        return self._compared(form, conversion, made) or self.differing.get(_id(legacy.body), "")
+        reason = self._compared(form, conversion, made)
+        return reason or self.differing.get(f"{legacy.kind}/{legacy.name}", "")
 
     def _compared(self, form: NewForm, conversion: Conversion, made: dict[str, Body]) -> str:
         """Return how a policy's conversion differs from its form among made, which is taken out."""
@@ -385,12 +404,24 @@ class ChartProof:
         pairs = [(normal_policy(wanted[key]), normal_policy(forms[key])) for key in wanted]
         places = [_where(one, other, "") for one, other in pairs if one != other]
         reason = f"the new form differs at {places[0]}" if places else ""
+        if is_exception(conversion.legacy):
+            return reason or self._missing(form, conversion.legacy)
         if self.agree is None or (not reason and id(form) in self.asked):
             return reason
         if reason and any(_outline(wanted[key]) != _outline(forms[key]) for key in wanted):
             return reason
         self.asked.add(id(form))
         return self.agree(conversion.legacy, list(map(Resource, forms.values())), conversion)
+
+    def _missing(self, form: NewForm, exception: Resource) -> str:
+        """Return which policy of those that an exception names the new form has otherwise."""
+        for policy in self.policies:
+            if excepts(exception, policy_key(policy)):
+                self.excepted.setdefault(id(form), set()).add(policy_key(policy))
+                for body in self.batch.convert(policy).documents:
+                    if _id(body) not in self.names:
+                        return f"the new form of {policy.name} has another name than {_id(body)}"
+        return ""
 
 
 _KINDS: Final = ("ClusterPolicy", VALIDATING, "both")
@@ -417,8 +448,7 @@ def _outline(policy: Body) -> Json:
 
 
 def _id(body: Body) -> str:
-    resource = Resource(body)
-    return f"{resource.kind}/{resource.name}"
+    return resource_id(Resource(body))
 
 
 def _where(first: Json, second: Json, path: str) -> str:

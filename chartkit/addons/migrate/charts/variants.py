@@ -32,9 +32,10 @@ from chartkit.addons.migrate.charts.template import (
     show,
     show_argument,
 )
-from chartkit.addons.migrate.convert import convert
+from chartkit.addons.migrate.convert import Batch
 from chartkit.addons.migrate.files.printed import in_reading_order
 from chartkit.documents.reader import read_text
+from chartkit.engine import is_exception
 from chartkit.engine.cluster_policy import autogen
 from chartkit.errors import ChartkitError, InputError
 from chartkit.helm.syntax import Literal, Path, Term
@@ -386,10 +387,10 @@ class Variants:
     def _documents(self, variant: Variant) -> tuple[str, Sequence[Body]]:
         """Return the name of a variant of the old policy, and what it becomes."""
         text = render(self.template, variant)
-        documents = self._texts.get((text, self.controllers))
-        if documents is None:
-            documents = self._texts[text, self.controllers] = self._converted_text(text)
-        return documents
+        key = text, self.controllers
+        if key not in self._texts:
+            self._texts[key] = self._converted_text(text)
+        return self._texts[key]
 
     def _converted_text(self, text: str) -> tuple[str, Sequence[Body]]:
         legacy = self._legacy(text)
@@ -399,8 +400,10 @@ class Variants:
             raise NotPlacedError(NULL, self.line)
         whole = Resource(legacy, Location("", self.line))
         is_each = self.template.is_apart or self.template.by_rule
+        known = self.template.legacy
+        batch = Batch([whole, *(one for one in known if is_exception(one) != is_exception(whole))])
         try:
-            conversions = [convert(whole), *map(convert, by_rule(whole) if is_each else ())]
+            conversions = list(map(batch.convert, [whole, *(by_rule(whole) if is_each else ())]))
         except ChartkitError as error:
             raise NotPlacedError(readable(self.template, error.message), self.line) from None
         for outcome in (outcome for each in conversions for outcome in each.outcomes):

@@ -317,18 +317,6 @@ def test_a_text_at_the_end_of_a_template_keeps_its_line_break(tmp_path: Path) ->
     assert not migrated(chart).left
 
 
-def test_an_exception_in_a_template_stays(tmp_path: Path) -> None:
-    exception = (
-        "apiVersion: kyverno.io/v2\nkind: PolicyException\nmetadata:\n  name: e\nspec:\n"
-        "  match:\n    any:\n    - resources:\n        names: {{ .Values.allow }}\n"
-        "  exceptions:\n  - policyName: p\n    ruleNames: [r]\n"
-    )
-    chart = write_chart(tmp_path / "c", {"e.yaml": exception})
-    ((location, reason),) = migrated(chart).left
-    assert (Path(location.file).name, location.line) == ("e.yaml", 1)
-    assert "the new ones depend on values" in reason
-
-
 def test_numbers_and_lists_stand_in_messages(tmp_path: Path) -> None:
     lines = (
         "      pattern:\n        spec:\n          priority: '<{{ .Values.most }}'\n"

@@ -96,7 +96,7 @@ def commands() -> Mapping[str, tuple[str, str]]:
     return {name: there[name] for names in _GROUPS.values() for name in names if name in there}
 
 
-COLLECTED_AFTER = (50_000, 20, 10)
+COLLECTED_AFTER = (100_000, 20, 10)
 """The thresholds of the garbage collector."""
 
 

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, NamedTuple, TextIO
 
 import yaml
 
@@ -30,8 +30,7 @@ _AROUND = 2
 """The lines above and below one that an excerpt has."""
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
+class Source(NamedTuple):
     """A text and its name in messages; lines: of the file before it, where it is a part."""
 
     file: str

@@ -37,8 +37,7 @@ _DAYS = frozenset({"released", "endOfLife", "standardSupport", "extendedSupport"
 _MOST_STEPS = 2
 
 
-@dataclass(frozen=True, slots=True)
-class Facts:
+class Facts(NamedTuple):
     """body: a document with all SECTIONS; source, digest: of the file, empty for chartkit's own."""
 
     body: Body
@@ -191,8 +190,7 @@ def _version(row: Body) -> Version:
     return parse_version(row["version"], "it")
 
 
-@dataclass(frozen=True, slots=True)
-class Section:
+class Section(NamedTuple):
     """A part of a document, with the location of each of its values."""
 
     document: Document

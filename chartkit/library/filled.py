@@ -108,7 +108,7 @@ def fill(selection: Selection, form: PolicyType, kyverno: str) -> Iterator[Resou
 
 
 def _shown(source: Source) -> Source:
-    return replace(source, file=bundled.short_name(source.file))
+    return source._replace(file=bundled.short_name(source.file))
 
 
 def filled_folder(

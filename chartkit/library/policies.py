@@ -135,8 +135,7 @@ class FolderPolicy(LibraryPolicy):
     remediation: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Library:
+class Library(NamedTuple):
     """Policies by library and reference, in the order of their references.
 
     upstream: the libraries of upstream policies, a project's own and the vendored ones; they are

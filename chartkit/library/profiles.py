@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from chartkit import bundled
 from chartkit.documents.reader import Document, read_file
@@ -74,8 +74,7 @@ class ResolvedPolicy:
     exclude: tuple[Exclusion, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Selection:
+class Selection(NamedTuple):
     """The policies and parameters of profiles and an environment together.
 
     profiles: names of the profiles asked for; policies: by name; parameters: those for every
@@ -114,7 +113,7 @@ def resolve_project(project: Project, library: Library) -> Selection:
         for index, reference in enumerate(references)
     ]
     resolved = _with_policies(resolve(profiles, library), project.policies, library)
-    return replace(resolved, exclude=project.exclude)
+    return resolved._replace(exclude=project.exclude)
 
 
 def resolve_environments(project: Project, library: Library) -> dict[str, Selection]:
@@ -147,7 +146,7 @@ def resolve_environment(environment: Environment, library: Library, root: Path) 
     resolved = _with_parameters(resolved, environment.parameters)
     where = f"environment '{environment.name}'"
     resolved = _with_policies(resolved, environment.policies, library, where)
-    return replace(resolved, exclude=environment.exclude, actions=environment.actions)
+    return resolved._replace(exclude=environment.exclude, actions=environment.actions)
 
 
 def _with_policies(
@@ -274,7 +273,7 @@ def _with_parameters(resolved: Selection, parameters: Mapping[str, Json]) -> Sel
         )
         for name, policy in resolved.policies.items()
     }
-    return replace(resolved, policies=policies, parameters={**resolved.parameters, **parameters})
+    return resolved._replace(policies=policies, parameters={**resolved.parameters, **parameters})
 
 
 def _meant(
@@ -312,7 +311,7 @@ def _with_policy(resolved: Selection, policy: LibraryPolicy, settings: PolicySet
         exclude=before.exclude + settings.exclude,
     )
     policies = MappingProxyType({**resolved.policies, policy.name: after})
-    return replace(resolved, policies=policies)
+    return resolved._replace(policies=policies)
 
 
 def project_schema(policies: Iterable[LibraryPolicy]) -> Body:

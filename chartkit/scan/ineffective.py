@@ -5,9 +5,9 @@ are not whole, answers that are not objects, and kinds and fields that no API se
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from chartkit.documents.reader import Document
 from chartkit.engine import is_exception, is_policy
@@ -139,8 +139,7 @@ def unused_note(unused: Sequence[Resource]) -> Iterator[Diagnostic]:
         yield scan_note(message, first.location, "-p PATH evaluates policies")
 
 
-@dataclass(frozen=True, slots=True)
-class _Fault:
+class _Fault(NamedTuple):
     """A fault of one kind; location: in the first of the objects that have it."""
 
     message: str
@@ -197,7 +196,7 @@ class ObjectFaults:
         for key, fault in faults.items():
             first = self._faults.get(key)
             if first is not None:
-                fault = replace(first, objects=first.objects + fault.objects)
+                fault = first._replace(objects=first.objects + fault.objects)
             self._faults[key] = fault
 
     def _unknown(self, resource: Resource) -> Iterator[FieldFault]:

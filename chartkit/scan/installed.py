@@ -127,8 +127,7 @@ class InstalledPolicies:
     def completed(self, requests: Requests) -> Requests:
         """Return requests with the namespaces and custom kinds of the cluster; those of files go
         before them."""
-        return replace(
-            requests,
+        return requests._replace(
             namespace_objects={**self.survey.namespace_objects, **requests.namespace_objects},
             served=served_names(self.survey.reader),
         )

@@ -151,7 +151,7 @@ def _scan_files(
         if STDIN in request.inputs.paths and not run.is_json:
             # Standard input can be read only once.
             console = replace(console, stdin=copies.read_stdin(console.stdin))
-            reporting = replace(reporting, console=console)
+            reporting = reporting._replace(console=console)
         code = scan_stream(request, run, reporting, environment, judges, copies)
         if code is not None:
             return code

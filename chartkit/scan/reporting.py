@@ -102,8 +102,7 @@ class OutputOptions:
     playground: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Reporting:
+class Reporting(NamedTuple):
     """All that the reports of a scan need besides its results; outputs: the reports;
     uses_default: whether the default profile judges."""
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, TextIO
+from typing import TYPE_CHECKING, Final, NamedTuple, TextIO
 
 from chartkit.documents.reader import parse_yaml
 from chartkit.engine import PolicyAttachments, World
@@ -77,8 +77,7 @@ class RequestOptions:
     world: WorldOptions
 
 
-@dataclass(frozen=True, slots=True)
-class Requests:
+class Requests(NamedTuple):
     """policies, objects: to evaluate; namespace_objects: the Namespaces, by name; inputs: the
     user's settings for requests; custom: the custom kinds that are defined among the objects, or
     where the user says, None if there is none; served: the names of those of a cluster."""
@@ -170,8 +169,7 @@ def require_paths(options: InputOptions) -> None:
         raise InputError("Missing argument 'PATH…'", hint="- is standard input")
 
 
-@dataclass(frozen=True, slots=True)
-class Judges:
+class Judges(NamedTuple):
     """policies: that judge objects; inputs: the user's settings for requests."""
 
     policies: PolicySet

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
+from typing import NamedTuple
 
 from chartkit.documents.reader import Document
 from chartkit.engine import OFFLINE, PolicyAttachments, RunnablePolicy, User, World, as_submitted
@@ -76,8 +77,7 @@ class WorldOptions:
     network: NetworkOptions
 
 
-@dataclass(frozen=True, slots=True)
-class UserInputs:
+class UserInputs(NamedTuple):
     """values: variables of a Values file and of settings; chart_values: values files of charts;
     user: None if not given; context: objects and images that CEL policies may look up; registry:
     for all other images, None if not asked; signatures: the verifier of images; services: the
@@ -189,4 +189,4 @@ def load_user_inputs(options: WorldOptions, note: Note) -> UserInputs:
     from chartkit.network.http.connections import read_hosts
     from chartkit.network.services import Services
 
-    return replace(inputs, services=Services(read_hosts(hosts)))
+    return inputs._replace(services=Services(read_hosts(hosts)))

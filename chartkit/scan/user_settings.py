@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -140,7 +139,7 @@ def with_registries(inputs: UserInputs, options: RegistryOptions) -> UserInputs:
     )
     registries = Registries(settings)
     signatures = image_verifier(registries, options.trusted_root)
-    return replace(inputs, registry=registries, signatures=signatures)
+    return inputs._replace(registry=registries, signatures=signatures)
 
 
 def context_entries(objects: Sequence[Resource]) -> list[GlobalContextEntry]:

@@ -121,7 +121,7 @@ def _requests(
             namespaces = namespaces_among([Resource(new)]) | namespaces
             own = namespaces[name]["metadata"]["labels"]
             own |= {key: str(value) for key, value in labels.items()}
-    return replace(requests, namespace_objects=namespaces)
+    return requests._replace(namespace_objects=namespaces)
 
 
 def _old(

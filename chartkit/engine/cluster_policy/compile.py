@@ -7,7 +7,7 @@ match, with their rules for pod controllers; every later one finds them ready.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, ClassVar, Final
@@ -231,7 +231,7 @@ class CompiledPolicy:
             images = body.handle
             assert isinstance(images, ImagesHandler)
             if phase is Phase.VALIDATE:
-                body = replace(body, handle=images.validate)
+                body = body._replace(handle=images.validate)
             says = phase is Phase.IMAGES or images.validates
             return ImageRule(rule, key, matches, bound, body, images) if says else None
         if PHASES[rule.kind] is not phase:

@@ -50,8 +50,7 @@ class Subject(NamedTuple):
     namespace: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class ResourceFilter:
+class ResourceFilter(NamedTuple):
     """One block of a match or exclude: everything that it names must hold.
 
     has_user: whether it has a list of conditions on the user, even an empty one.

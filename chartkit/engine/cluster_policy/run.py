@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 from chartkit.engine.budget import FEW
 from chartkit.engine.cluster_policy.handler import Checked, ExceptedHandler, Handler
@@ -231,8 +231,7 @@ _EXCEPTED_GENERATION: Final = "rule is skipped due to policy exception "
 _TOO_DEEP: Final = "the object or the policy is nested too deep"
 
 
-@dataclass(frozen=True, slots=True)
-class RuleBody:
+class RuleBody(NamedTuple):
     """The part of a rule that is the same for every kind of object. has_context: it has its own
     context entries; properties: the properties of its results in reports."""
 

@@ -60,8 +60,7 @@ class OfflineApi(KubernetesApi):
     """No API server: there are no objects, and every call fails."""
 
 
-@dataclass(frozen=True, slots=True)
-class Credentials:
+class Credentials(NamedTuple):
     """The credentials for registries that a policy names.
 
     providers: `default`, `amazon`, `azure`, `google`, `github`; secrets: of Secrets, a name in

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from chartkit.documents.input_files import file_state
 from chartkit.documents.reader import read_file, resources
-from chartkit.engine import Reason, is_policy
+from chartkit.engine import OFFLINE, Reason, is_policy
 from chartkit.helm.render import RenderedChart
 from chartkit.library.policies import (
     BAD_FILE,
@@ -204,8 +204,8 @@ def _judged(
     acting: list[Resource] = []
     missed: list[Resource] = []
     examples = _read(file, states[0])
+    world = example_world(examples[0], wants_fields=False) if examples else OFFLINE
     for resource in examples:
-        world = example_world(resource, wants_fields=False)
         verdict = judge(compiled.policies, compiled.cleanup, resource, world)
         which = f"{'bad' if expected_bad else 'good'} example {_called(resource)}"
         if verdict.error:

@@ -7,8 +7,8 @@ import re
 import unicodedata
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from typing import Final
+from dataclasses import replace
+from typing import Final, NamedTuple
 
 import click
 
@@ -28,8 +28,7 @@ _NAMES: Final = re.compile(r"^[\w.-]+: |'[^']*'|\S*[/.]\S+|\d+")
 _IN_GROUPS: Final = frozenset((Severity.NOTE, Severity.WARNING))
 
 
-@dataclass(frozen=True, slots=True)
-class Screen:
+class Screen(NamedTuple):
     """The destination of text. colour: whether it shows colours; width: its columns, None for a
     file or a pipe, where no line is folded."""
 

@@ -6,8 +6,7 @@ A selector is `KEY:PATTERN`, or the name of a policy; `*` and `?` are wildcards.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from chartkit.engine import RunnablePolicy
 from chartkit.engine.cluster_policy.autogen import all_rules
@@ -24,8 +23,7 @@ KEYS: Final = (*_OF_POLICIES, *_OF_OBJECTS)
 _CHANGING: Final = frozenset({Phase.MUTATE, Phase.IMAGES})
 
 
-@dataclass(frozen=True, slots=True)
-class Selector:
+class Selector(NamedTuple):
     """One selector. option: `--select` or `--skip`; key: of `KEYS`, or the name of a standard."""
 
     option: str

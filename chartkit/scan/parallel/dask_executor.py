@@ -73,7 +73,7 @@ class Recipe:
         policies = compile_all(self.policies, around)
         requests = Requests.of(policies, self.shared, UserInputs(user=self.user))
         # Policies that need other objects are judged by no worker.
-        requests = replace(requests, objects=())
+        requests = requests._replace(objects=())
 
         def looks_at(resource: Resource) -> bool:
             select, where = self.selection, (resource.kind, resource.namespace)

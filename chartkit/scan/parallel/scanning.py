@@ -70,11 +70,11 @@ def scan_stream(
     held = _Held(console.stderr)
     holding = replace(console, stderr=held)
     requests = Requests.of(policies, stream.shared, inputs, note=holding.note)
-    requests, policies = replace(requests, objects=()), requests.policies
-    judges = replace(judges, policies=policies)
+    requests, policies = requests._replace(objects=()), requests.policies
+    judges = judges._replace(policies=policies)
     reading = Reading(stream)
     try:
-        report = ScanReport(replace(reporting, console=holding), requests, is_live=False)
+        report = ScanReport(reporting._replace(console=holding), requests, is_live=False)
         completion = requests.completion(environment)
         there, here = completion.split()
         if run.executor and not report.are_divisible:

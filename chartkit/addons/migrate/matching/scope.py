@@ -107,7 +107,7 @@ def about_deletions(rule: Rule) -> Rule:
 
     def named(resource_filter: ResourceFilter) -> ResourceFilter:
         operations = resource_filter.operations or (*WRITES, "DELETE")
-        return replace(resource_filter, operations=operations)
+        return resource_filter._replace(operations=operations)
 
     match = rule.match
     if match.any or match.all:
@@ -144,7 +144,7 @@ def scope_of_objects(match: Match, exclude: Match | None) -> Scope:
 def _of_any_operation(match: Match) -> Match:
     """Return a match without operations, which are not asked of objects that are there."""
     any_, all_ = (
-        tuple(replace(resource_filter, operations=()) for resource_filter in filters)
+        tuple(resource_filter._replace(operations=()) for resource_filter in filters)
         for filters in (match.any, match.all)
     )
     return replace(match, any=any_, all=all_)
@@ -302,7 +302,7 @@ def _versions(group: str, asked: str, versions: Sequence[str]) -> tuple[str, ...
 
 def _matched(match: Match, filters: Sequence[ResourceFilter], facts: Facts) -> Expr:
     if _native_selector(filters) is not None:
-        filters = [replace(resource_filter, namespace_selector=None) for resource_filter in filters]
+        filters = [resource_filter._replace(namespace_selector=None) for resource_filter in filters]
     selectors = {resource_filter.kinds for resource_filter in filters}
     kinds = len(selectors) > 1 or any(map(_is_tested, next(iter(selectors))))
     operations = len({resource_filter.operations for resource_filter in filters}) > 1

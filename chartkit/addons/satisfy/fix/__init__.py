@@ -231,7 +231,7 @@ def prepare(
         stdin = read_stdin(console.stdin)
         console = replace(console, stdin=StringIO(stdin))
     if is_diff or STDIN in options.request.inputs.paths:
-        screen = replace(console.screen, colour=False)
+        screen = console.screen._replace(colour=False)
         console = replace(console, stdout=stderr, screen=screen)
     return console, Fixer(options, out, stdin, is_diff)
 
@@ -357,7 +357,7 @@ class FixRun:
             for number, resource in batch.objects.items():
                 objects[number] = resource
         namespaces = namespaces_among(objects)
-        return replace(self._requests, objects=objects, namespace_objects=namespaces)
+        return self._requests._replace(objects=objects, namespace_objects=namespaces)
 
     def _compatible(self, batches: Sequence[Batch]) -> list[Batch]:
         """The edits that make no object worse: policies may look at others."""

@@ -223,8 +223,7 @@ Check = Callable[[Json, Places, Run], Failure | None]
 """Compares one value; None where it holds."""
 
 
-@dataclass(frozen=True, slots=True)
-class Path:
+class Path(NamedTuple):
     """The place of a pattern's part: texts with a list index between each two.
 
     steps: its keys, None for an index; is_open: whether all of them are keys that an object may

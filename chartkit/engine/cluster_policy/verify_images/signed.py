@@ -235,7 +235,7 @@ class Verifier:
         """A policy's credentials, followed by the pods' own."""
         if not self.secrets:
             return credentials
-        return replace(credentials, secrets=(*credentials.secrets, *self.secrets))
+        return credentials._replace(secrets=(*credentials.secrets, *self.secrets))
 
     def _about(self, question: VerificationRequest, image: str) -> VerificationRequest:
         return replace(question, image=image, credentials=self.with_secrets(question.credentials))

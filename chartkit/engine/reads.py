@@ -134,7 +134,10 @@ def _asked(source: Body, key: str | None, objects: list[Body]) -> Answer:
     if key is not None:
         value = source.get(key, _MISSING)
         return _ABSENT if value is _MISSING else _answer(value, objects)
-    return _ENTRIES, *source, *[_answer(value, objects) for value in source.values()]
+    answers = [
+        value if value.__class__ is str else _answer(value, objects) for value in source.values()
+    ]
+    return _ENTRIES, *source, *answers
 
 
 def _answer(value: Json, objects: list[Body]) -> Answer:

@@ -4,7 +4,7 @@ which some are accepted, and the fields that failures are about."""
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -111,12 +111,15 @@ def field_places(
 ) -> Sequence[FieldPlace]:
     """Return the fields of a failure with their places, the most telling one first; none for a
     result that names no field. most: how many of them, all if None."""
-    if not result.fields:
-        return ()
+    return places_of(resource, result.fields[:most]) if result.fields else ()
+
+
+def places_of(resource: Resource, pointers: Iterable[str]) -> list[FieldPlace]:
+    """Return some fields of an object with their places."""
     location, body = resource.location, resource.body
     return [
         FieldPlace(field_text(pointer, body), location.within(pointer), location.value_of(pointer))
-        for pointer in result.fields[:most]
+        for pointer in pointers
     ]
 
 

@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
+from itertools import compress
 from typing import Final
 
 import click
@@ -23,6 +24,7 @@ from chartkit.report.model import (
     ReportOptions,
     ResultCache,
     field_places,
+    places_of,
     resource_id,
     rule_id,
 )
@@ -202,9 +204,9 @@ def _place_lines(resource: Resource, result: RuleResult, lists_all: bool) -> lis
     if lists_all:
         return [shown(str(row)) for row in field_places(resource, result)]
     is_named = _named(result.message, result.fields)
-    places = field_places(resource, result, PLACES)
-    lines = [shown(str(row)) for row, named in zip(places, is_named, strict=False) if named]
-    more = sum(is_named[len(places) :])
+    named = compress(result.fields[:PLACES], is_named)
+    lines = [shown(str(row)) for row in places_of(resource, named)]
+    more = sum(is_named[PLACES:])
     return [*lines, f"and {more} more field{'s' if more > 1 else ''}"] if more > 0 else lines
 
 

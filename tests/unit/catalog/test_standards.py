@@ -78,6 +78,7 @@ def library() -> Library:
 @pytest.mark.parametrize("name", ["cis", "eks", "nsa", "pss"])
 def test_policies_that_a_built_in_standard_names_exist(name: str) -> None:
     standard = read_standard(name)
+    assert read_standard(str(standards_dir() / f"{name}.yaml")) == standard
     assert standard.name == name
     found = coverage(standard)
     assert len(found.controls) == len(standard.controls)

@@ -403,8 +403,15 @@ def _tells_absence(place: Place, names: Names) -> bool:
     object_ = names.objects.get(_OBJECT)
     if isinstance(object_, Value):
         there |= sure_reads(place.root, object_.place)
-    is_careful = is_path(place.root) or (bool(place.optional) and cannot_fail(place.root, there))
-    return is_careful or place.given != cel.TRUE
+    is_sure = cannot_fail(place.root, there) or _is_answer(place.root)
+    return is_path(place.root) or (bool(place.optional) and is_sure) or place.given != cel.TRUE
+
+
+def _is_answer(root: Expr) -> bool:
+    """Report whether it is what an API server answers, or a field of this."""
+    while isinstance(root, tree.Select):
+        root = root.operand
+    return isinstance(root, tree.Call) and root.function in _ASKING
 
 
 def _config_map(body: Body, names: Names, namespace: str) -> Term:

@@ -11,8 +11,9 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from chartkit.addons.migrate.conversion import NotConvertible
+from chartkit.addons.migrate.differences import NUMBERS
 from chartkit.addons.migrate.expressions import build as cel
-from chartkit.addons.migrate.expressions.place import ANY_LIST, TEXT, TIME, Place
+from chartkit.addons.migrate.expressions.place import ANY_LIST, INT_OR_TEXT, TEXT, TIME, Place
 from chartkit.addons.migrate.expressions.presence import NOTHING, Known, path_of
 from chartkit.addons.migrate.expressions.verdict import conjunction, loop_variable
 from chartkit.addons.migrate.jmespath import Constant, Generator, Names, Translator, Value
@@ -135,6 +136,8 @@ class StrategicMerge:
         if not at.takes(value):
             raise NotConvertible(f"{at.place.path} does not take {value!r}")
         at.place.taken_for(_SCALARS[type(value)])
+        if at.place.type == INT_OR_TEXT and not isinstance(value, str):
+            self.names.note(NUMBERS)
         return constant(value, self.names), False
 
     def _of_type(self, text: str, at: Field) -> tuple[Expr, bool]:

@@ -89,6 +89,9 @@ class NamedDifferences:
                 return differences.TIDIED_LISTS.text
             if self.general and _is_replication_controller(case, legacy, ask_new):
                 return differences.REPLICATION_CONTROLLERS.text
+            patched = [_as_texts(answer.patched) for answer in (legacy, new)]
+            if differences.NUMBERS in self.changes and patched[0] == patched[1]:
+                return differences.NUMBERS
             is_read = differences.PLAIN_TEXTS in self.changes and _is_read_as_yaml(case)
             return differences.PLAIN_TEXTS if is_read else ""
         if aspect is Aspect.GENERATION and differences.SAME_NAMES in self.changes:
@@ -197,6 +200,16 @@ def _as_replica_set(body: Body) -> Body:
 def _identity(body: Body) -> tuple[str, str, str]:
     metadata = mapping_at(body, "metadata")
     return str(body.get("kind")), str(metadata.get("namespace")), str(metadata.get("name"))
+
+
+def _as_texts(value: Json) -> Json:
+    """Return a JSON value with its numbers as texts."""
+    if isinstance(value, dict):
+        return {key: _as_texts(member) for key, member in value.items()}
+    if isinstance(value, list):
+        return [_as_texts(member) for member in value]
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return scalar_text(value) if is_number else value
 
 
 def _breaks_queries(case: Case, errors: Collection[str]) -> bool:

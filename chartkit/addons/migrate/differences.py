@@ -46,7 +46,7 @@ GENERAL: Final = tuple(KnownDifference(*row) for row in _SENTENCES["general"].it
     ENTRIES_BY_WORD,
 ) = GENERAL
 
-_CHANGES: Final = _SENTENCES["changes"]
+_CHANGES: Final = {**_SENTENCES["changes"], **_SENTENCES["remarks"]}
 DELETIONS: Final[str] = _CHANGES["DELETIONS"]
 REFUSES_ALL: Final[str] = _CHANGES["REFUSES_ALL"]
 NEVER_REFUSES: Final[str] = _CHANGES["NEVER_REFUSES"]
@@ -96,15 +96,7 @@ PROPERTIES: Final[str] = _CHANGES["PROPERTIES"]
 EVERYWHERE: Final[str] = _CHANGES["EVERYWHERE"]
 REPORTED: Final[str] = _CHANGES["REPORTED"]
 OWN_TEXTS: Final[str] = _CHANGES["OWN_TEXTS"]
-REMARKS: Final = frozenset(
-    (
-        *(ASCII_CASE, CEL_ERRORS, DECIMALS, DECODED, IMAGE_NAMES, IMAGE_PARTS, JOB_ANNOTATIONS),
-        *(KIND_IN_SCANS, LATEST_STANDARD, NEVER_REFUSES, NO_DATA, OWN_TEXTS, PARENT_FOLDERS),
-        *(READ_TEXTS, REFUSES_ALL, SERVICE_ACCOUNTS, TIMES, UNQUOTED, UNREAD_ANCHORS),
-        *(LISTS_AS_TEXTS, LISTS_IN_TEXTS, NO_TARGET, PLAIN_TEXTS, SAME_NAMES, UNANSWERED),
-        *(NUMBERS, UNUSED_VARIABLES),
-    )
-)
+REMARKS: Final[frozenset[str]] = frozenset(_SENTENCES["remarks"].values())
 """Sentences about values that hardly any object has, and about errors in place of failures: they
 are shown, and make no change of a rule."""
 

@@ -192,12 +192,8 @@ def _judging(
         rule = replace(made.rule, validate=checks)
         converted = convert_pod_security(rule, policy)
         judging.append(replace(made, rule=rule, converted=converted, where=(*made.where, *where)))
-    source = policy.resource
-    name = f"{policy.name}-{legacy.name}"
-    named = replace(
-        source, body={**source.body, "metadata": {**source.body["metadata"], "name": name}}
-    )
-    return [body for body, _ in assemble(replace(policy, name=name, resource=named), judging)]
+    named = replace(policy, name=f"{policy.name}-{legacy.name}")
+    return [body for body, _ in assemble(named, judging)]
 
 
 def _conditions(

@@ -236,12 +236,12 @@ def target_namespace(
     """Return the namespace of what is generated, None for a kind that is in none."""
     cluster_scoped = is_cluster_scoped(GroupVersionKind(*parse_api_version(kind[0]), kind[1]))
     written = body.get("namespace") or ""
-    if cluster_scoped or not written:
-        if cluster_scoped and (written or namespace):
+    if cluster_scoped:
+        if written or namespace:
             raise NotConvertible("an object outside of namespaces, for a namespace", "generate")
-        if not cluster_scoped and (namespace or not written):
-            raise NotConvertible("what is generated has no namespace", "generate")
         return None
+    if not written:
+        raise NotConvertible("what is generated has no namespace", "generate")
     expression = certain(term_of(written, names), names)
     if namespace and expression != cel.literal(namespace):
         raise NotConvertible("a policy of a namespace that generates in another", "generate")

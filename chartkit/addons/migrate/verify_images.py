@@ -310,15 +310,8 @@ def _spec(block: Body, rule: Rule, names_: Names) -> Body:
     if block.get("imageRegistryCredentials"):
         spec["credentials"] = dict(block["imageRegistryCredentials"])
     settings = {name: block.get(name) is not False for name in _SETTINGS}
-    if not tests:
-        return {
-            **spec,
-            "validationConfigurations": settings,
-            "attestors": [],
-            "validations": [{"expression": cel.TRUE}],
-        }
     # Of images that are passed over, the validation asks nothing.
-    settings["required"] &= exempt == cel.FALSE
+    settings["required"] &= not tests or exempt == cel.FALSE
     spec["validationConfigurations"] = settings
     spec["attestors"] = attestors.listed
     kind = "referrer" if _is_notary(block) else "intoto"
@@ -333,7 +326,7 @@ def _spec(block: Body, rule: Rule, names_: Names) -> Body:
             "expression": cel.macro(images, "all", _IMAGE, disjunction(exempt, test)),
         }
         for words, test in tests
-    ]
+    ] or [{"expression": cel.TRUE}]
     return spec
 
 

@@ -136,7 +136,10 @@ def object_field(scope: Scope, place: Place, patch: Json) -> Field:
     """Return the whole object of a scope, for a patch; raises `NotConvertible` where it writes what
     the kinds merge apart."""
     kinds = scope.kinds or (_NO_KIND,)
-    if not scope.kinds and _names_known_groups(scope) and not _writes_labels(patch):
+    metadata = patch.get("metadata") if isinstance(patch, dict) and len(patch) == 1 else None
+    # All kinds merge labels and annotations alike.
+    is_alike = isinstance(metadata, dict) and metadata.keys() <= {"labels", "annotations"}
+    if not scope.kinds and _names_known_groups(scope) and not is_alike:
         raise NotConvertible("the kinds are not known, and some may be merged by keys", "match")
     versions = [f"{kind.group}/{kind.version}" if kind.group else kind.version for kind in kinds]
     named = list(zip(versions, [kind.kind for kind in kinds], strict=True))
@@ -155,12 +158,6 @@ def _names_known_groups(scope: Scope) -> bool:
         return True
     groups = {group for rule in rules for group in rule["apiGroups"]} - {"*"}
     return any(map(is_own_group, groups))
-
-
-def _writes_labels(patch: Json) -> bool:
-    """Report whether a patch writes labels and annotations alone, which all kinds merge alike."""
-    metadata = patch.get("metadata") if isinstance(patch, dict) and len(patch) == 1 else None
-    return isinstance(metadata, dict) and metadata.keys() <= {"labels", "annotations"}
 
 
 _DYNAMIC: Final = "dyn"

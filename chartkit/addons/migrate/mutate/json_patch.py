@@ -9,7 +9,7 @@ value is read. Operations within loops become comprehensions over their lists.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import groupby, pairwise
 from operator import itemgetter
@@ -47,7 +47,7 @@ from chartkit.engine.context.variables.syntax import find_variables, split_text
 from chartkit.engine.json_patch import MISSING
 from chartkit.errors import InputError
 from chartkit.go.json_decoder import JsonError, parse_json
-from chartkit.model import Body, Json
+from chartkit.model import Body, Json, texts_below
 
 _PATCH: Final = "JSONPatch"
 _MADE: Final = object()
@@ -104,16 +104,9 @@ def _parsed(text: str) -> list[Body]:
     return list(value)
 
 
-def _texts(value: Json) -> Iterator[str]:
+def _texts(value: Json) -> list[str]:
     """Return the texts in a value, without the paths of operations."""
-    match value:
-        case str():
-            yield value
-        case list():
-            for item in value:
-                yield from _texts(item)
-        case dict():
-            yield from _texts([item for key, item in value.items() if key not in ("path", "from")])
+    return [text for path, text in texts_below(value) if not {"path", "from"} & set(path)]
 
 
 class Operations:

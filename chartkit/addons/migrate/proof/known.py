@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Final
@@ -24,7 +24,16 @@ from chartkit.engine.json_patch import scalar_text
 from chartkit.engine.kubernetes.kinds import CRON_JOB, CRON_TEMPLATE, TEMPLATE
 from chartkit.engine.scalars.wildcard import compile_wildcard, has_wildcard
 from chartkit.errors import InputError
-from chartkit.model import Body, Json, Resource, list_of, mapping_at, mappings_at, texts_below
+from chartkit.model import (
+    Body,
+    Json,
+    Resource,
+    list_of,
+    mapping_at,
+    mappings_at,
+    texts_below,
+    values_below,
+)
 
 ASSUMPTIONS: Final = "objects whose fields are not of the types that the conversion assumes"
 _NO_IMAGE: Final = "failed to extract images: invalid image "
@@ -95,8 +104,9 @@ class NamedDifferences:
             is_read = differences.PLAIN_TEXTS in self.changes and _is_read_as_yaml(case)
             return differences.PLAIN_TEXTS if is_read else ""
         if aspect is Aspect.GENERATION and differences.SAME_NAMES in self.changes:
-            names = [_identity(body) for body in new.generated]
-            return differences.SAME_NAMES if len(set(names)) < len(names) else ""
+            parts = [(body["kind"], body["metadata"]) for body in new.generated]
+            names = {(kind, part.get("namespace"), part["name"]) for kind, part in parts}
+            return differences.SAME_NAMES if len(names) < len(new.generated) else ""
         if aspect not in (Aspect.RESULT, Aspect.REPORT, Aspect.ADMISSION):
             return ""
         if any(_has_several(case, wildcard) for wildcard in self.wildcards):
@@ -118,18 +128,11 @@ class NamedDifferences:
 def wildcards_of(legacy: Resource) -> frozenset[str]:
     """Return the keys with wildcards of the patterns in a ClusterPolicy, without their anchors."""
 
-    def keys(value: Json) -> Iterator[str]:
-        if isinstance(value, dict):
-            for key, below in value.items():
-                if has_wildcard(key):
-                    anchor = parse_anchor(key)
-                    yield key if anchor is None else anchor.key
-                yield from keys(below)
-        for item in list_of(value):
-            yield from keys(item)
-
     rules = mappings_at(legacy.body, "spec", "rules")
-    return frozenset(key for rule in rules for key in keys(rule.get("validate")))
+    paths = [path for rule in rules for path, _ in values_below(rule.get("validate"))]
+    keys = {path[-1] for path in paths if path and isinstance(path[-1], str)}
+    anchors = {key: parse_anchor(key) for key in keys if has_wildcard(key)}
+    return frozenset(key if anchor is None else anchor.key for key, anchor in anchors.items())
 
 
 def reads_context(legacy: Resource) -> bool:
@@ -195,11 +198,6 @@ def _as_replica_set(body: Body) -> Body:
     if isinstance(selector, dict):
         made["spec"] = {**body["spec"], "selector": {"matchLabels": selector}}
     return made
-
-
-def _identity(body: Body) -> tuple[str, str, str]:
-    metadata = mapping_at(body, "metadata")
-    return str(body.get("kind")), str(metadata.get("namespace")), str(metadata.get("name"))
 
 
 def _as_texts(value: Json) -> Json:

@@ -405,8 +405,10 @@ class _Prover:
             tuple((one.policy_id, one.status, one.properties.get(INDEX)) for one in new.results),
         )
         is_new = outcome not in self._outcomes
-        if not is_new and not self._is_untraced(case):
-            return
+        if not is_new:
+            self._traced[case.change] += 1
+            if self._traced[case.change] > _TRACED:
+                return
         world = world_of(case.document, self._world)
         if not self._tally.watch(request, world) and not is_new:
             return
@@ -418,11 +420,6 @@ class _Prover:
         for space in self._spaces:
             if space.kind == outcome[0]:
                 space.learned.append(learned)
-
-    def _is_untraced(self, case: Case) -> bool:
-        """Report whether few requests with the last change of this one were traced."""
-        self._traced[case.change] += 1
-        return self._traced[case.change] <= _TRACED
 
     def _ask(self, case: Case, request: Request | None = None) -> tuple[Said, Said]:
         world = world_of(case.document, self._world)

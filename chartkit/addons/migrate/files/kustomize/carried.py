@@ -21,7 +21,13 @@ from chartkit.addons.migrate.files.kustomize.entries import (
     retargeted,
     rewritten,
 )
-from chartkit.addons.migrate.files.kustomize.patches import Merge, Patch, StaysError, difference
+from chartkit.addons.migrate.files.kustomize.patches import (
+    Merge,
+    Patch,
+    StaysError,
+    difference,
+    identity,
+)
 from chartkit.addons.migrate.files.texts import FileText, MigratedObject, named_in
 from chartkit.addons.migrate.plan.inventory import Inventory, LegacyObject
 from chartkit.documents.reader import Document, resources
@@ -205,10 +211,6 @@ class Builds:
         return body, self.convert(policy.migrated, body, policy.documents)
 
 
-def _is_component(documents: Sequence[Document]) -> bool:
-    return any(mapping_at(document.body).get("kind") == "Component" for document in documents)
-
-
 def _unknown(documents: Sequence[Document]) -> str:
     """Return why what a kustomization makes of policies is not known, empty where it is."""
     if len(documents) != 1:
@@ -301,7 +303,10 @@ def carried(inventory: Inventory, migrated: Sequence[MigratedObject], migrate: M
     while True:
         builds = Builds(inventory.documents, objects, _Converter(migrate).convert, shared)
         for path in kustomizations:
-            if not _is_component(inventory.documents[path]):
+            kinds = [
+                mapping_at(document.body).get("kind") for document in inventory.documents[path]
+            ]
+            if "Component" not in kinds:
                 builds.build(path)
         paths = {key for key, texts in builds.texts.items() if len(texts) > 1} - shared.keys()
         if not paths:
@@ -326,7 +331,7 @@ class _Converter:
         if new.reason or not new.is_whole:
             reasons = filter(None, (new.reason, *(outcome.reason for outcome in new.outcomes)))
             raise StaysError(f"the patched policy does not convert: {next(reasons, '')}")
-        if list(map(_identity, new.documents)) != list(map(_identity, documents)):
+        if list(map(identity, new.documents)) != list(map(identity, documents)):
             raise StaysError("the patched policy becomes other policies")
         known = {change for outcome in migrated.outcomes for change in outcome.changes}
         changes = [one for outcome in new.outcomes for one in outcome.changes if one not in known]
@@ -338,11 +343,6 @@ class _Converter:
             if proved.differs:
                 raise StaysError(f"the patched policy differs: {proved.fault}")
         return new.documents
-
-
-def _identity(body: Body) -> tuple[object, ...]:
-    metadata = body["metadata"]
-    return body["apiVersion"], body["kind"], metadata["name"], metadata.get("namespace")
 
 
 def _touched(old: Body, new: Body) -> set[str]:

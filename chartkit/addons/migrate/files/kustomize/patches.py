@@ -8,7 +8,7 @@ from typing import Final, TypeAlias
 
 from chartkit.engine.json_patch import Document, PatchError, located
 from chartkit.errors import ChartkitError
-from chartkit.model import Body, Json, mapping_at, pointer_of
+from chartkit.model import Body, Json, mapping_at, pointer_of, values_below
 
 _OPERATIONS: Final = ("add", "remove", "replace")
 
@@ -63,7 +63,7 @@ class Operations:
             except PatchError:
                 raise StaysError(f"{path} is not in the policy") from None
         made = document.closed()
-        if not isinstance(made, dict) or _identity(made) != _identity(target):
+        if not isinstance(made, dict) or identity(made) != identity(target):
             raise StaysError("it renames the policy")
         return made
 
@@ -71,21 +71,16 @@ class Operations:
 Patch: TypeAlias = Merge | Operations
 
 
-def _identity(body: Body) -> tuple[Json, ...]:
+def identity(body: Body) -> tuple[Json, ...]:
+    """Return what tells an object from others."""
     metadata = mapping_at(body, "metadata")
     return body.get("apiVersion"), body.get("kind"), metadata.get("name"), metadata.get("namespace")
 
 
 def _refuse_directives(value: Json) -> None:
-    if isinstance(value, dict):
-        directive = next((key for key in value if str(key).startswith("$")), None)
-        if directive is not None:
-            raise StaysError(f"the directive {directive} is not carried along")
-        for item in value.values():
-            _refuse_directives(item)
-    elif isinstance(value, list):
-        for item in value:
-            _refuse_directives(item)
+    for path, _ in values_below(value):
+        if path and str(path[-1]).startswith("$"):
+            raise StaysError(f"the directive {path[-1]} is not carried along")
 
 
 def _merged(target: Json, patch: Json) -> Json:

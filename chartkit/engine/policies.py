@@ -61,23 +61,19 @@ class RunnablePolicy(Protocol):
     def judges_json(self) -> bool:
         """Report whether it is for plain JSON: Kyverno's controllers do not ask it about
         admissions."""
-        ...
 
     @property
     def runs_in_api_server(self) -> bool:
         """Report whether the API server evaluates it, and not Kyverno."""
-        ...
 
     @property
     def source(self) -> str:
         """The source of its results, as Kyverno's reports name it (`pkg/utils/report`)."""
-        ...
 
     @property
     def looks_around(self) -> bool:
         """Report whether it may ask for more than the object of the request: the cluster's objects,
         an entry, a service or a registry. True for too many rather than too few."""
-        ...
 
     def action(self, rule: str, namespace: str, labels: Mapping[str, str] | None = None, /) -> str:
         """Return `Enforce` or `Audit`: whether a failure of a rule blocks an object in a namespace.
@@ -85,36 +81,29 @@ class RunnablePolicy(Protocol):
         rule: as in a result; labels: the labels of the namespace. The actions of a CEL policy or of
         its bindings decide; without any it denies.
         """
-        ...
 
     def warnings(self) -> tuple[Diagnostic, ...]:
         """The faults that Kyverno or an API server accepts with a warning, or ignores silently."""
-        ...
 
     def rules_in(self, phases: Collection[Phase], /) -> tuple[str, ...]:
         """Return the names of the rules that run in phases; empty texts for a CEL policy."""
-        ...
 
     def concerns(self, request: Request, /) -> bool:
         """Report whether it may apply to requests of a kind; false only if it never does."""
-        ...
 
     def run_phase(self, run: Run, phase: Phase, results: list[RuleResult], /) -> None:
         """Add the results of a phase; an object that a rule patched goes on to the next rule."""
-        ...
 
     def why_phase(
         self, run: Run, phase: Phase, results: list[RuleResult], /
     ) -> tuple[RuleDecision, ...]:
         """Run a phase like `run_phase`, and return the decision of every rule and form in it, even
         without a result for the object."""
-        ...
 
     def run_forms(
         self, run: Run, phase: Phase, /
     ) -> Iterator[tuple[CelPolicy | None, list[RuleResult]]]:
         """Yield the results of a phase by form; None: a policy without forms."""
-        ...
 
 
 EXCEPTION: Final = "PolicyException"

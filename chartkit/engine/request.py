@@ -165,7 +165,6 @@ class View(Protocol):
 
     def changed(self) -> None:
         """Forget the request; a rule patched its object."""
-        ...
 
 
 V = TypeVar("V", bound=View)

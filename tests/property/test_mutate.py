@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from chartkit.engine.cli_files.world import UserApi
 from chartkit.engine.cluster_policy.compile import compile_policy
+from chartkit.engine.cluster_policy.mutate import compile_merge
 from chartkit.engine.cluster_policy.mutate.json_patch import compile_json_patch
-from chartkit.engine.cluster_policy.mutate.patcher import compile_merge
 from chartkit.engine.json_patch import PatchError
 from chartkit.engine.policies import evaluate
 from chartkit.engine.ports.services import Cluster

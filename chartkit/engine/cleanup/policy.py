@@ -290,22 +290,18 @@ class Cleaner(Protocol):
     @property
     def key(self) -> str:
         """The name in results: `name`, or `namespace/name`."""
-        ...
 
     @property
     def propagation(self) -> str:
         """`deletionPropagationPolicy`; empty for the API server's default."""
-        ...
 
     def evaluate(self, request: Request, world: World = OFFLINE, /) -> RuleResult | None:
         """Return pass for an object that it deletes; None without a match."""
-        ...
 
     def why(
         self, request: Request, world: World = OFFLINE, /
     ) -> tuple[RuleResult | None, RuleDecision]:
         """Return what `evaluate` returns, and what decided it."""
-        ...
 
 
 def plan_deletions(

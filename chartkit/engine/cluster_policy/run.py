@@ -53,7 +53,6 @@ class RunnableRule(Protocol):
 
     def run(self, base: Context, request: Request, facts: Facts, /) -> RuleResult | None:
         """Return the result for a request that matches; None if there is none."""
-        ...
 
 
 class RuleView:

@@ -97,7 +97,6 @@ class KeySource(Protocol):
         Raises SignatureError in a client's words where there is no such Secret, UnknownKeyError
         where that is not known.
         """
-        ...
 
 
 class LoggedBlob(NamedTuple):

@@ -99,7 +99,6 @@ class Registries(ImageSource, Protocol):
 
     def learn(self, objects: Iterable[Body], /) -> None:
         """Keep the Secrets among objects."""
-        ...
 
 
 class OfflineImages(ImageSource):

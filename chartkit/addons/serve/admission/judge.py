@@ -331,15 +331,12 @@ class Source(Protocol):
 
     def load(self) -> Served:
         """Return the policies as they are now; raise ChartkitError where they cannot be used."""
-        ...
 
     def changed(self) -> bool:
         """Report whether anything changed since it was last loaded, or since the last call."""
-        ...
 
     def close(self) -> None:
         """Stop looking for changes."""
-        ...
 
 
 class PolicyReloader:

@@ -42,11 +42,9 @@ class Target(Protocol):
 
     def write(self, resource: Resource, report: Body) -> None:
         """Write the report of an object; raise ChartkitError or OSError."""
-        ...
 
     def remove(self, resource: Resource) -> None:
         """Remove the report of an object; raise ChartkitError or OSError."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -224,7 +224,29 @@ def _lift(expr: Expr) -> tuple[_Texts, _Texts, Expr]:
         leading, loose, bare = _lift(expr.expr)
         return expr.comments + leading, loose, bare
     leading, loose = (), ()
-    places = iter(_places(expr))
+    # A part begins the expression, is an item, which can have comments, or is within a line.
+    match expr:
+        case tree.Select():
+            kinds = ["first"]
+        case tree.Index() | tree.Binary():
+            kinds = ["first", "within"]
+        case tree.Call():
+            names = tree.variables_of(expr)
+            in_arguments = ["within"] * names + ["item"] * (len(expr.args) - names)
+            kinds = in_arguments if expr.target is None else ["first", *in_arguments]
+        case tree.Chain():
+            kinds = ["first"] + ["item"] * (len(expr.terms) - 1)
+        case tree.Conditional():
+            kinds = ["first", "item", "item"]
+        case tree.ListLiteral():
+            kinds = ["item"] * len(expr.elements)
+        case tree.MapLiteral():
+            kinds = ["item", "within"] * len(expr.entries)
+        case tree.StructLiteral():
+            kinds = ["item"] * len(expr.fields)
+        case _:
+            kinds = ["within"]
+    places = iter(kinds)
 
     def change(part: Expr) -> Expr:
         nonlocal leading, loose
@@ -241,31 +263,3 @@ def _lift(expr: Expr) -> tuple[_Texts, _Texts, Expr]:
 
     bare = tree.transform(expr, change)
     return leading, loose, bare
-
-
-def _places(expr: Expr) -> list[str]:
-    """Return, for each part, if it begins the expression, can have comments, or is within a line.
-
-    A part that can have comments is called an item.
-    """
-    match expr:
-        case tree.Select():
-            return ["first"]
-        case tree.Index() | tree.Binary():
-            return ["first", "within"]
-        case tree.Call():
-            names = tree.variables_of(expr)
-            places = ["within"] * names + ["item"] * (len(expr.args) - names)
-            return places if expr.target is None else ["first", *places]
-        case tree.Chain():
-            return ["first"] + ["item"] * (len(expr.terms) - 1)
-        case tree.Conditional():
-            return ["first", "item", "item"]
-        case tree.ListLiteral():
-            return ["item"] * len(expr.elements)
-        case tree.MapLiteral():
-            return ["item", "within"] * len(expr.entries)
-        case tree.StructLiteral():
-            return ["item"] * len(expr.fields)
-        case _:
-            return ["within"]

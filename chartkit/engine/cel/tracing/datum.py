@@ -73,7 +73,6 @@ class Entries(Protocol):
 
     def get(self, key: str, /) -> Datum | None:
         """The value under a key; None if it has no provenance of its own."""
-        ...
 
 
 class Datum(NamedTuple):

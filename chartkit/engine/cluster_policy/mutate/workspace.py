@@ -224,4 +224,3 @@ class Patch(Protocol):
 
         work: the work of all patches of one object, where there are many.
         """
-        ...

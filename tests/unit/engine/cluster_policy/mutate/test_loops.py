@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from chartkit.engine.cluster_policy.compile import compile_policy
+from chartkit.engine.cluster_policy.mutate import compile_merge
 from chartkit.engine.cluster_policy.mutate.json_patch import compile_json_patch
-from chartkit.engine.cluster_policy.mutate.patcher import compile_merge
 from chartkit.engine.cluster_policy.mutate.workspace import Workspace
 from chartkit.engine.policies import evaluate
 from chartkit.engine.request import Request

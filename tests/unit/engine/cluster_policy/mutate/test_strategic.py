@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from chartkit.engine.cluster_policy.mutate.patcher import compile_merge
+from chartkit.engine.cluster_policy.mutate import compile_merge
 from chartkit.engine.json_patch import PatchError
 
 

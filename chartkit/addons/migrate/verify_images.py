@@ -15,6 +15,7 @@ from chartkit.addons.migrate.differences import (
     BUNDLES,
     IMAGE_NAMES,
     ONE_ATTESTATION,
+    ONE_KEY,
     PULL_SECRETS,
     VERIFIED_AGAIN,
 )
@@ -25,6 +26,7 @@ from chartkit.addons.migrate.expressions.verdict import conjunction, disjunction
 from chartkit.addons.migrate.jmespath import Names
 from chartkit.addons.migrate.jmespath.terms import computed
 from chartkit.addons.migrate.rule import Asked, ConvertedRule, asked_of_writes
+from chartkit.addons.migrate.texts import text_expression
 from chartkit.addons.migrate.validate.extension import require_one_extension
 from chartkit.addons.migrate.validate.pod_security.pod import CONTAINER, pod_of
 from chartkit.engine.cel.syntax import Expr
@@ -35,9 +37,10 @@ from chartkit.engine.context.variables import OPEN
 from chartkit.engine.kubernetes.kinds import CelKind
 from chartkit.engine.ports.signatures import METHODS, expanded
 from chartkit.engine.scalars.wildcard import has_wildcard, regular_expression
-from chartkit.model import Body, mapping_at
+from chartkit.model import Body, mapping_at, texts_below
 
 NOTARY: Final = "Notary"
+_PUBLIC_KEYS: Final = "publicKeys"
 _PUBLIC_LOG: Final = "https://rekor.sigstore.dev"
 _PEM: Final = "-----BEGIN"
 _IGNORED: Final = "Kyverno takes the trusted root in place of it in an ImageValidatingPolicy"
@@ -64,12 +67,13 @@ class Attestors:
 class Signing:
     """The signing of an entry of `verifyImages`.
 
-    block: the entry; attestors: those of the policy; attestation: what attestors vouch for by it,
-    None for the image itself.
+    block: the entry; attestors: those of the policy; names: of variables in keys; attestation: what
+    attestors vouch for by it, None for the image itself.
     """
 
     block: Body
     attestors: Attestors
+    names: Names
     attestation: Expr | None = None
 
     def enough(self, image: Expr, body: Body) -> Expr:
@@ -112,7 +116,7 @@ class Signing:
         if method is None:
             raise NotConvertible("an attestor that names no identity", "verifyImages")
         body: Body = entry[method]
-        cosign: Body = {**_READERS[method](body, entry), "ctlog": _logs(body)}
+        cosign: Body = {**_READERS[method](body, entry, self.names), "ctlog": _logs(body)}
         repository = entry.get("repository") or self.block.get("repository")
         if repository:
             cosign["source"] = {"repository": repository}
@@ -135,10 +139,13 @@ def _logs(body: Body) -> Body:
     return made
 
 
-def _by_keys(body: Body, entry: Body) -> Body:
-    keys, secret = body.get("publicKeys") or "", body.get("secret")
+def _by_keys(body: Body, entry: Body, names_: Names) -> Body:
+    keys, secret = body.get(_PUBLIC_KEYS) or "", body.get("secret")
     made: Body = {}
-    if keys.strip().startswith(_PEM):
+    if OPEN in keys:
+        names_.note(ONE_KEY)
+        made["expression"] = text_expression(keys, names_)
+    elif keys.strip().startswith(_PEM):
         made["data"] = keys
     elif keys:
         made["kms"] = keys
@@ -154,7 +161,7 @@ def _by_keys(body: Body, entry: Body) -> Body:
     return {"key": made}
 
 
-def _by_certificates(body: Body, _entry: Body) -> Body:
+def _by_certificates(body: Body, _entry: Body, _names: Names) -> Body:
     if body.get("certChain"):
         raise NotConvertible(
             "certificates with certChain: Kyverno refuses or ignores it in one of the two forms",
@@ -163,7 +170,7 @@ def _by_certificates(body: Body, _entry: Body) -> Body:
     return {"certificate": {"cert": {"value": body.get("cert") or ""}}}
 
 
-def _keyless(body: Body, _entry: Body) -> Body:
+def _keyless(body: Body, _entry: Body, _names: Names) -> Body:
     if body.get("roots"):
         raise NotConvertible(f"keyless.roots: {_IGNORED}", "verifyImages")
     if body.get("additionalExtensions"):
@@ -186,7 +193,7 @@ def _keyless(body: Body, _entry: Body) -> Body:
     return {"keyless": {"identities": [made]}}
 
 
-_READERS: Final[Mapping[str, Callable[[Body, Body], Body]]] = {
+_READERS: Final[Mapping[str, Callable[[Body, Body, Names], Body]]] = {
     "keys": _by_keys,
     "certificates": _by_certificates,
     "keyless": _keyless,
@@ -220,7 +227,11 @@ def convert_verify_images(rule: Rule, policy: Policy) -> ConvertedRule:
     """Return a verifyImages rule as ImageValidatingPolicies; raises `NotConvertible`."""
     require_one_extension(rule, policy)
     if rule.body.get("imageExtractors"):
-        raise NotConvertible("images that extractors find", "imageExtractors")
+        raise NotConvertible(
+            "imageExtractors: spec.images of an ImageValidatingPolicy finds such images, and no "
+            "digest is added to them",
+            "imageExtractors",
+        )
     others = "it names operations that have no images to verify"
     about = asked_of_writes(rule, policy.namespace, others)
     blocks = [converted(image) for image in rule.verify_images]
@@ -242,8 +253,9 @@ def _converted(block: Body, rule: Rule, about: Asked, place: str) -> ConvertedRu
         {key: value for key, value in body.items() if key != _CONDITIONS}
         for body in block.get("attestations") or ()
     ]
-    if OPEN in str({**block, "attestations": attestations}):
-        raise NotConvertible("a variable in an entry of verifyImages", place)
+    for path, value in texts_below({**block, "attestations": attestations}):
+        if OPEN in value and path[-1] != _PUBLIC_KEYS:
+            raise NotConvertible(f"a variable in {path[-1]} of an entry of verifyImages", place)
     for key, reason in _NO_FORM.items():
         if block.get(key):
             raise NotConvertible(reason, f"{place}/{key}")
@@ -262,9 +274,7 @@ def _converted(block: Body, rule: Rule, about: Asked, place: str) -> ConvertedRu
             CelKind.IMAGE_VALIDATING,
             scope,
             spec,
-            variables=tuple(
-                about.context.used_in([part["expression"] for part in spec["validations"]])
-            ),
+            variables=about.context.used_in([*_expressions(spec)]),
             changes=(*changes, *names.changes),
         )
     if not asked["verifyDigest"]:
@@ -282,6 +292,15 @@ def _converted(block: Body, rule: Rule, about: Asked, place: str) -> ConvertedRu
     )
 
 
+def _expressions(spec: Body) -> Iterator[Expr]:
+    for part in spec["validations"]:
+        yield part["expression"]
+    for attestor in spec["attestors"]:
+        key = mapping_at(attestor, "cosign", "key")
+        if "expression" in key:
+            yield key["expression"]
+
+
 def _has_digest(container: Place, block: Body) -> Expr:
     image = container.child("image")
     others = cel.negate(names(image.value, block.get("imageReferences") or ()))
@@ -296,7 +315,7 @@ def _is_notary(block: Body) -> bool:
 def _spec(block: Body, rule: Rule, names_: Names) -> Body:
     attestors = Attestors()
     image = cel.ident(_IMAGE)
-    signing = Signing(block, attestors)
+    signing = Signing(block, attestors, names_)
     sets = [signing.enough(image, set_) for set_ in block.get("attestors") or ()]
     tests = [("images must be signed", conjunction(*sets))] if sets else []
     tests += _attested(block, attestors, image, names_)
@@ -334,10 +353,16 @@ def _attested(
     block: Body, attestors: Attestors, image: Expr, names_: Names
 ) -> Iterator[tuple[str, Expr]]:
     for at, body in enumerate(block.get("attestations") or ()):
-        if not body.get("attestors") or not _type(body):
-            raise NotConvertible("an attestation without attestors or type", "verifyImages")
+        if not _type(body):
+            raise NotConvertible("an attestation without a type", "verifyImages")
+        if not body.get("attestors"):
+            raise NotConvertible(
+                f"the attestation {_type(body)} without attestors of its own, for which Kyverno "
+                "takes any keyless signature: name those who must have signed it",
+                "verifyImages",
+            )
         attestation = cel.path("attestations", _name(at))
-        signing = Signing(block, attestors, attestation)
+        signing = Signing(block, attestors, names_, attestation)
         sets = [signing.enough(image, attestor) for attestor in body["attestors"]]
         logs = [mapping_at(attestor, "cosign", "ctlog") for attestor in attestors.listed]
         if any(log.get("insecureIgnoreTlog") for log in logs):

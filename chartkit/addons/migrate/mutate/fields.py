@@ -50,7 +50,11 @@ class Field:
         place = self.place.taken_for(ANY_MAP)
         below = [sort.place(key) for sort in self._maps()]
         if None in below:
-            raise NotConvertible(f"the field {place.child(key).path} is in no schema")
+            several = (
+                "the schemas of all kinds and versions that it matches: name those that have it"
+            )
+            where = several if len(below) > 1 else "its kind's schema"
+            raise NotConvertible(f"the field {place.child(key).path} is not in {where}")
         return Field(
             place.child(key),
             "" if self.is_map else f"{self.type_name}.{key}",

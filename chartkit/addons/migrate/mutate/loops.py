@@ -112,7 +112,10 @@ def _key(text: Expr) -> Expr:
             return text
         case Call("string"):
             return text
-    raise NotConvertible("a path of a patch with a variable that may hold a / or a ~")
+    raise NotConvertible(
+        "a path of a patch with a variable that may hold a / or a ~: write "
+        "{{ replace_all(…, '/', '~1') }}"
+    )
 
 
 def _pointer(key: Expr) -> list[Expr]:

@@ -155,7 +155,7 @@ class StrategicMerge:
                         return place.value, False
                     # An empty map would be written.
                     return cel.method(_OPTIONAL, "ofNonZeroValue", place.value), True
-        raise NotConvertible(f"{at.place.path} is set to a variable, and is not a string")
+        raise NotConvertible(f"{at.place.path} takes no string, and a variable might give one")
 
     def _computed(self, text: str, at: Field) -> Expr:
         term = term_of(text, self.names)

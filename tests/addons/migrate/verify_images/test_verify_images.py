@@ -2,7 +2,7 @@
 
 import json
 
-from chartkit.addons.migrate.differences import BUNDLES, VERIFIED_AGAIN
+from chartkit.addons.migrate.differences import BUNDLES, ONE_KEY, VERIFIED_AGAIN
 from chartkit.addons.migrate.expressions import build as cel
 from chartkit.addons.migrate.verify_images import match_references, names
 from chartkit.engine.cel import compile_expression
@@ -57,6 +57,20 @@ def test_the_same_attestor_has_one_name() -> None:
     call = "verifyImageSignatures(image, {})".format
     assert f"{call(both)} >= 1 && {call(one)} >= 1" in found.expressions[0]
     assert found.spec["attestors"][1]["cosign"]["key"] == {"kms": "k8s://n/k"}
+
+
+def test_a_key_that_a_variable_gives_is_an_expression() -> None:
+    entry = {
+        "imageReferences": ["ghcr.io/acme/*"],
+        "failureAction": "Enforce",
+        "attestors": [{"entries": [{"keys": {"publicKeys": "{{ keys.data.cosign }}"}}]}],
+    }
+    read = "[{name: keys, configMap: {name: keys, namespace: kyverno}}]"
+    found = converted(f"{{context: {read}, verifyImages: [{json.dumps(entry)}]}}", "Pod")
+    (attestor,) = found.spec["attestors"]
+    assert attestor["cosign"]["key"] == {"expression": "variables.keys.data.cosign"}
+    assert found.variables == {"keys": "resource.Get('v1', 'configmaps', 'kyverno', 'keys')"}
+    assert ONE_KEY in found.changes
 
 
 def test_images_that_are_passed_over_need_no_signature() -> None:

@@ -145,7 +145,12 @@ def in_zone(timestamp: Timestamp, zone: str) -> Timestamp:
     Raises `CelError`. The hours of an offset are not limited, as cel-go does not limit them.
     """
     if ":" in zone:
-        return replace(timestamp, offset=_fixed_offset(zone))
+        hours_text, _, minutes_text = zone.partition(":")
+        hours, minutes = _number(hours_text), _number(minutes_text)
+        total = hours * 60 - minutes if zone.startswith("-") else hours * 60 + minutes
+        # Go computes in 64 bits and does not ask whether the hours fit.
+        seconds = Duration(wrapped(wrapped(total) * MINUTE)).whole(SECOND)
+        return replace(timestamp, offset=seconds)
     if zone in _UTC_NAMES:
         return replace(timestamp, offset=0)
     seconds = min(max(timestamp.seconds, MIN_SECONDS + _MARGIN), MAX_SECONDS - _MARGIN)
@@ -173,14 +178,6 @@ def _zone(name: str) -> ZoneInfo:
         return ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, OSError):
         raise unknown from None
-
-
-def _fixed_offset(zone: str) -> int:
-    hours_text, _, minutes_text = zone.partition(":")
-    hours, minutes = _number(hours_text), _number(minutes_text)
-    offset = hours * 60 - minutes if zone.startswith("-") else hours * 60 + minutes
-    # Go computes in 64 bits and does not ask whether the hours fit.
-    return Duration(wrapped(wrapped(offset) * MINUTE)).whole(SECOND)
 
 
 def _number(text: str) -> int:

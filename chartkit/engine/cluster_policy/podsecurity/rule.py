@@ -29,7 +29,7 @@ from chartkit.engine.cluster_policy.podsecurity.pod import Violation, read_pod
 from chartkit.engine.cluster_policy.policy import Policy, Rule
 from chartkit.engine.context.context import Context
 from chartkit.engine.context.images import extract_images
-from chartkit.engine.context.recorder import Recorder, field_below
+from chartkit.engine.context.recorder import field_below
 from chartkit.engine.jmespath.traced import Traced
 from chartkit.engine.kubernetes.kinds import CRON_JOB, POD_SPECS
 from chartkit.engine.request import Operation, Request
@@ -135,7 +135,24 @@ class PodSecurityHandler(ExceptedHandler):
             findings = lift_all(self._exclusions, every, pod)
             kind, left = request.resource.kind, lift_all(exclusions, findings, pod)
             if context.recorder is not None:
-                _record(context.recorder, self._body, kind, (every, findings, left))
+                # The controls that the object violates.
+                recorder = context.recorder
+                lifted = {finding.check for finding in every} - {item.check for item in findings}
+                remaining = {finding.check: finding for finding in reversed(left)}
+                for finding in every:
+                    control = CONTROL_OF.get(finding.check, finding.check)
+                    path: tuple[str, ...] = ()
+                    if finding.check in lifted:
+                        text, holds, path = f"{control}: lifted by exclude", True, ("exclude",)
+                    elif finding.check not in remaining:
+                        text, holds = f"{control}: lifted by an exception", True
+                    else:
+                        finding = remaining[finding.check]
+                        text, holds = f"{control}: {finding.reason} ({finding.detail})", False
+                    paths = _paths_of((finding,), kind, recorder.judged)
+                    pointer, value = field_below(recorder.judged, next(iter(paths), ()))
+                    location = recorder.sources.location(self._body, *path)
+                    recorder.add(Decision(Asked.CONTROL, holds, text, location, pointer, value))
             if not left:
                 return skipped if findings else passed
             prefix = POD_SPECS.get(kind)
@@ -195,32 +212,6 @@ def _images(resource: Resource) -> Callable[[str], str]:
         return name
 
     return image_of
-
-
-def _record(
-    recorder: Recorder,
-    body: Body,
-    kind: str,
-    stages: tuple[Sequence[Violation], Sequence[Violation], Sequence[Violation]],
-) -> None:
-    """Record the controls that an object violates; stages: all violations, those left by the rule's
-    `exclude`, and those left by exceptions."""
-    every, left = stages[0], stages[2]
-    names = [{finding.check for finding in findings} for findings in stages]
-    for finding in every:
-        control = CONTROL_OF.get(finding.check, finding.check)
-        path: tuple[str, ...] = ()
-        if finding.check not in names[1]:
-            text, holds, path = f"{control}: lifted by exclude", True, ("exclude",)
-        elif finding.check not in names[2]:
-            text, holds = f"{control}: lifted by an exception", True
-        else:
-            finding = next(violation for violation in left if violation.check == finding.check)
-            text, holds = f"{control}: {finding.reason} ({finding.detail})", False
-        fields = _paths_of((finding,), kind, recorder.judged)
-        pointer, value = field_below(recorder.judged, next(iter(fields), ()))
-        location = recorder.sources.location(body, *path)
-        recorder.add(Decision(Asked.CONTROL, holds, text, location, pointer, value))
 
 
 _ANNOTATION: Final = "metadata.annotations["

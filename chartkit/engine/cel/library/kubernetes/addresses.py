@@ -155,7 +155,17 @@ class CidrValue(Refusing):
 def parse_cidr(text: str) -> CidrValue:
     """The network of a text; raises `CelError`."""
     try:
-        address, bits = _parts(text)
+        before, slash, mask = text.rpartition("/")
+        if not slash:
+            raise AddressError("no '/'")
+        address, zone = parse_address(before)
+        if zone:
+            raise AddressError("IPv6 zones cannot be present in a prefix")
+        if not _BITS.fullmatch(mask):
+            raise AddressError(f"bad bits after slash: {quote(mask)}")
+        bits = int(mask)
+        if bits > address.max_prefixlen:
+            raise AddressError("prefix length out of range")
     except AddressError as error:
         problem = f"netip.ParsePrefix({quote(text)}): {error}"
         raise CelError(f"{_PROBLEM}: {_PROBLEM}: {problem}") from None
@@ -163,21 +173,6 @@ def parse_cidr(text: str) -> CidrValue:
         problem = f"IPv4-mapped IPv6 address {quote(text)} is not allowed"
         raise CelError(f"{_PROBLEM}: {problem}")
     return CidrValue(address, bits)
-
-
-def _parts(text: str) -> tuple[Address, int]:
-    before, slash, mask = text.rpartition("/")
-    if not slash:
-        raise AddressError("no '/'")
-    address, zone = parse_address(before)
-    if zone:
-        raise AddressError("IPv6 zones cannot be present in a prefix")
-    if not _BITS.fullmatch(mask):
-        raise AddressError(f"bad bits after slash: {quote(mask)}")
-    bits = int(mask)
-    if bits > address.max_prefixlen:
-        raise AddressError("prefix length out of range")
-    return address, bits
 
 
 def _bytes(value: Value) -> int:

@@ -45,7 +45,7 @@ class Judge:
     def _early(self, key: _Key, request: Request) -> Sequence[RuleResult]:
         """Return the results for one of the first objects of a kind."""
         policies, seen = self._few.get(key) or (
-            [one for one in self.policies if one.concerns(request)],
+            [policy for policy in self.policies if policy.concerns(request)],
             0,
         )
         if seen + 1 < FEW:

@@ -44,7 +44,7 @@ def read_entry(body: str) -> RekorEntry:
     entry that records no signature of an image."""
     entry = read_object(from_base64(body))
     kind, version = entry.get("kind"), entry.get("apiVersion")
-    if kind not in {known for known, _ in _KINDS}:
+    if kind not in {name for name, _ in _KINDS}:
         raise SignatureError(f"could not unmarshal entry for kind '{kind}'")
     read = _KINDS.get((str(kind), str(version)))
     spec = entry.get("spec")

@@ -137,7 +137,7 @@ class Written:
             elif shape is not None and shape.kind is ast.FoldKind.LIST and shape.value is not None:
                 yield from self._sources(shape.value)
             elif isinstance(source, ast.Call) and source.function in (*LIST_MAKERS, "_+_"):
-                lists = [one for part in ast.parts(source) for one in self._sources(part)]
+                lists = [inner for part in ast.parts(source) for inner in self._sources(part)]
                 made = tuple(self._elements(lists))
                 yield from self._elements(made) if source.function == "flatten" else made
 

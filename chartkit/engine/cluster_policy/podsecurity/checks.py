@@ -200,7 +200,7 @@ class Exclusion:
             if self.images
             else pod.without_containers()
         )
-        errors = {found.check: list(found.errors or ()) for found in findings}
+        errors = {finding.check: list(finding.errors or ()) for finding in findings}
         for finding in find(self.checks, seen):
             for lifted in finding.errors or ():
                 if self.field and lifted.pattern != self.field:
@@ -212,9 +212,9 @@ class Exclusion:
                 if lifts:
                     self._take(lifted, errors.get(finding.check) or [])
         return [
-            replace(found, errors=tuple(errors[found.check])) if found.errors else found
-            for found in findings
-            if not found.errors or errors[found.check]
+            replace(finding, errors=tuple(errors[finding.check])) if finding.errors else finding
+            for finding in findings
+            if not finding.errors or errors[finding.check]
         ]
 
     def _take(self, lifted: FieldError, errors: list[FieldError]) -> None:

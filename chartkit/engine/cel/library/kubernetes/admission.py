@@ -45,7 +45,7 @@ def _library(name: str, **more: types.Type) -> Library:
         kind: {key: parse_type(fields[key]) for key in fields} for kind, fields in _TYPES.items()
     }
     own[REQUEST.name].update(more)
-    return Library(name, structs=tuple(declared(types.struct(each), own[each]) for each in own))
+    return Library(name, structs=tuple(declared(types.struct(kind), own[kind]) for kind in own))
 
 
 LIBRARY: Final = _library("kubernetes.admission")

@@ -43,7 +43,18 @@ def _faults(policy: Policy, cluster_wide: IsClusterWide) -> Iterator[str]:
     if len(policy.name.encode()) > _NAME_LENGTH:
         yield f"name: Too long: may not be more than {_NAME_LENGTH} bytes"
     spec: Body = policy.resource.body["spec"]
-    yield from _deprecated_faults(spec)
+    webhook: Body = spec.get("webhookConfiguration") or {}
+    for name, newer in (("webhookTimeoutSeconds", "timeoutSeconds"), ("failurePolicy",) * 2):
+        if spec.get(name) is not None and webhook.get(newer) is not None:
+            yield (
+                f"spec.{name}: Forbidden: remove the deprecated field and use "
+                f"spec.webhookConfiguration.{newer} instead"
+            )
+    if spec.get("generateExistingOnPolicyUpdate") is not None:
+        yield (
+            "spec.generateExistingOnPolicyUpdate: Forbidden: remove the deprecated field and use "
+            "spec.generate[*].generateExisting instead"
+        )
     name = "mutateExistingOnPolicyUpdate"
     for index, rule in enumerate(policy.rules):
         mutate = rule.mutate or {}
@@ -52,7 +63,6 @@ def _faults(policy: Policy, cluster_wide: IsClusterWide) -> Iterator[str]:
                 f"spec.{name}: Forbidden: rules[{index}].mutate.targets has to be specified when "
                 f"{name} is set"
             )
-    webhook: Body = spec.get("webhookConfiguration") or {}
     for field, seconds in (
         ("webhookTimeoutSeconds", spec.get("webhookTimeoutSeconds")),
         ("webhookConfiguration.timeoutSeconds", webhook.get("timeoutSeconds")),
@@ -82,21 +92,6 @@ def _faults(policy: Policy, cluster_wide: IsClusterWide) -> Iterator[str]:
         yield (
             "spec.validationFailureActionOverrides: Forbidden: Use of "
             "validationFailureActionOverrides is supported only with ClusterPolicy"
-        )
-
-
-def _deprecated_faults(spec: Body) -> Iterator[str]:
-    webhook: Body = spec.get("webhookConfiguration") or {}
-    for name, newer in (("webhookTimeoutSeconds", "timeoutSeconds"), ("failurePolicy",) * 2):
-        if spec.get(name) is not None and webhook.get(newer) is not None:
-            yield (
-                f"spec.{name}: Forbidden: remove the deprecated field and use "
-                f"spec.webhookConfiguration.{newer} instead"
-            )
-    if spec.get("generateExistingOnPolicyUpdate") is not None:
-        yield (
-            "spec.generateExistingOnPolicyUpdate: Forbidden: remove the deprecated field and use "
-            "spec.generate[*].generateExisting instead"
         )
 
 

@@ -66,6 +66,7 @@ _SELECTING: Final = frozenset(
         "flatten",
     )
 )
+_TIMES: Final = ("2020-01-01T00:00:00Z", "2999-01-01T00:00:00Z")
 _COMPARING: Final = frozenset(("_==_", "_!=_", "_<_", "_<=_", "_>_", "_>=_", "@in", "hasValue"))
 
 
@@ -202,6 +203,11 @@ class _Reader:
         if node.function in _LOGIC:
             return paths if node.function == "_?_:_" else ()
         if node.function in _SELECTING:
+            return paths
+        if node.function == "timestamp":
+            # Conditions compare ages, of which no literal is one.
+            for path in paths:
+                self._note(path, _TIMES, 1)
             return paths
         meeting = list(_compared(node)) if node.id in self._asserted else []
         values = [*meeting, *self._values(node)]

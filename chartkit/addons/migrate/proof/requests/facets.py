@@ -33,8 +33,6 @@ from chartkit.model import Body, Json
 
 _OBJECTS: Final = ("object", "oldObject")
 _FIXED: Final = frozenset(("apiVersion", "kind"))
-_CREATED: Final = "creationTimestamp"
-_LONG_AGO: Final = "2020-01-01T00:00:00Z"
 _IMAGES: Final = (
     "nginx",
     "nginx:latest",
@@ -141,9 +139,6 @@ def facets_of(
             if type_name == schema.ANY and path[0] in _OBJECTS:
                 type_name = assumed.get(path_text(path[1:]), schema.ANY)
             values, met = _with_wildcards(path, values, met)
-            if path[-1] == _CREATED:
-                # Conditions compare ages, of which no literal is one.
-                values, met = (_LONG_AGO, *values), met + 1
             merged = by_path.setdefault(path, _Merged(type_name, path, allowed))
             merged.add(values, met, leaf.group)
             if type_name.startswith(schema.LIST):

@@ -213,7 +213,28 @@ def examples_of(entry: Entry, root: Path) -> ShownExample:
         return ShownExample(_first(folder / BAD_FILE, root), _first(folder / GOOD_FILE, root))
     for name in _TESTS:
         if (folder / name).is_file():
-            return _tested(entry, folder / name, root)
+            # Of tests: where a policy judges, `fail` is what it refuses; where it changes or makes
+            # something, `pass` is what it did.
+            file = folder / name
+            acting, leaving = "pass", "skip"
+            if _JUDGING.intersection(entry.kinds):
+                acting, leaving = "fail", "pass"
+            try:
+                bodies = [document.body for document in read_file(file)]
+            except InputError:
+                return ShownExample()
+            by_result: dict[str, Resource] = {}
+            for body in bodies:
+                if not isinstance(body, dict):
+                    continue
+                objects = [
+                    resource
+                    for name in texts_of(body.get("resources"))
+                    for resource in _objects(file.parent / name, root)
+                ]
+                for result, resource in _results(entry, body, objects):
+                    by_result.setdefault(result, resource)
+            return ShownExample(by_result.get(acting), by_result.get(leaving))
     return ShownExample()
 
 
@@ -228,30 +249,6 @@ def _objects(file: Path, root: Path) -> list[Resource]:
         return resources(read_file(file))
     except InputError:
         return []
-
-
-def _tested(entry: Entry, file: Path, root: Path) -> ShownExample:
-    """Of tests: where a policy judges, `fail` is what it refuses; where it changes or makes
-    something, `pass` is what it did."""
-    acting, leaving = "pass", "skip"
-    if _JUDGING.intersection(entry.kinds):
-        acting, leaving = "fail", "pass"
-    try:
-        bodies = [document.body for document in read_file(file)]
-    except InputError:
-        return ShownExample()
-    by_result: dict[str, Resource] = {}
-    for body in bodies:
-        if not isinstance(body, dict):
-            continue
-        objects = [
-            resource
-            for name in texts_of(body.get("resources"))
-            for resource in _objects(file.parent / name, root)
-        ]
-        for result, resource in _results(entry, body, objects):
-            by_result.setdefault(result, resource)
-    return ShownExample(by_result.get(acting), by_result.get(leaving))
 
 
 def _results(entry: Entry, test: Body, objects: list[Resource]) -> Iterator[tuple[str, Resource]]:
@@ -292,22 +289,19 @@ def needs_lines(entry: Entry) -> Iterator[str]:
     except ChartkitError as error:
         yield f"\nNeeds: unknown, {one_line(str(error))}"
         return
-    lines = list(_needs(required))
-    if lines:
-        yield "\nNeeds:"
-        yield from (f"  {one_line(line)}" for line in lines)
-
-
-def _needs(required: Needs) -> Iterator[str]:
+    lines: list[str] = []
     for permission in required.permissions:
         resource = f"{permission.resource}.{permission.group}".removesuffix(".")
         scan = ", for background scans" if permission.scan else ""
-        yield f"{permission.controller}: {', '.join(permission.verbs)} {resource}{scan}"
-    yield from (f"ConfigMap {read}" for read in required.config_maps)
-    yield from (f"GlobalContextEntry {entry}" for entry in required.global_entries)
+        lines.append(f"{permission.controller}: {', '.join(permission.verbs)} {resource}{scan}")
+    lines += (f"ConfigMap {read}" for read in required.config_maps)
+    lines += (f"GlobalContextEntry {entry}" for entry in required.global_entries)
     for unknown in required.unknown:
         path = ".".join(str(step) for step in unknown.path)
-        yield f"{unknown.message} ({path})" if path else unknown.message
+        lines.append(f"{unknown.message} ({path})" if path else unknown.message)
+    if lines:
+        yield "\nNeeds:"
+        yield from (f"  {one_line(line)}" for line in lines)
 
 
 def needs_json(entry: Entry) -> Body:

@@ -334,7 +334,17 @@ def changes(update: Update) -> Changes:
         entry, other = before.get(reference), after.get(reference)
         touched = owned.get(reference, {})
         if entry is None or other is None or touched:
-            policies.append(_change(reference, entry, other, touched, update))
+            newest = other or entry
+            title = newest.title if newest is not None else ""
+            what = _what(entry is not None, other is not None)
+            traits: list[tuple[str, str, str]] = []
+            if entry is not None and other is not None:
+                for name in _TRAITS:
+                    values = _shown(getattr(entry, name)), _shown(getattr(other, name))
+                    if values[0] != values[1]:
+                        traits.append((name, *values))
+            diff = _diff(touched, update)
+            policies.append(Change(reference, what, title, tuple(traits), touched, diff))
     return Changes(tuple(policies), others)
 
 
@@ -371,27 +381,6 @@ class _Owners:
             if folder in self._folders:
                 return self._folders[folder]
         return None
-
-
-def _change(
-    reference: str,
-    before: Entry | None,
-    after: Entry | None,
-    files: Mapping[str, ChangeType],
-    update: Update,
-) -> Change:
-    entry = after or before
-    title = entry.title if entry is not None else ""
-    what = _what(before is not None, after is not None)
-    if before is None or after is None:
-        return Change(reference, what, title, (), files, _diff(files, update))
-    traits = tuple(
-        (name, old, new)
-        for name in _TRAITS
-        for old, new in [(_shown(getattr(before, name)), _shown(getattr(after, name)))]
-        if old != new
-    )
-    return Change(reference, what, title, traits, files, _diff(files, update))
 
 
 def _shown(value: str | tuple[str, ...]) -> str:

@@ -194,6 +194,8 @@ def _formatted(text: str, file: str, environment: Environment) -> str:
 
 def _variables(name: str, source: str | None, settings: Sequence[str]) -> dict[str, Json]:
     """Return the variables that the input and the options bind; raise InputError."""
+    from chartkit.documents.reader import parse_yaml
+
     variables: dict[str, Json] = {}
     if source is not None:
         body = _read(source)
@@ -205,17 +207,11 @@ def _variables(name: str, source: str | None, settings: Sequence[str]) -> dict[s
             hint = "its keys are the variables of the environment standard"
             raise InputError("must be a mapping", Location(source), hint)
     for setting in settings:
-        variables.update([_variable(setting)])
+        variable, sign, text = setting.partition("=")
+        if not sign or not variable.isidentifier():
+            raise InputError(f"--var takes NAME=VALUE, not '{setting}'")
+        variables[variable] = _read(text[1:]) if text.startswith("@") else parse_yaml(text)
     return variables
-
-
-def _variable(setting: str) -> tuple[str, Json]:
-    from chartkit.documents.reader import parse_yaml
-
-    name, sign, text = setting.partition("=")
-    if not sign or not name.isidentifier():
-        raise InputError(f"--var takes NAME=VALUE, not '{setting}'")
-    return name, _read(text[1:]) if text.startswith("@") else parse_yaml(text)
 
 
 def _rows(part: Part, indent: str) -> Iterator[tuple[str, str]]:

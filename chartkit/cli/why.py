@@ -27,7 +27,6 @@ from chartkit.model import Diagnostic, Location, Severity
 from chartkit.scan import DEFAULT_PROFILE
 
 if TYPE_CHECKING:
-    from chartkit.scan.cluster_source import ClusterSource
     from chartkit.scan.environment import ProjectEnvironment
     from chartkit.scan.requests import RequestOptions
 
@@ -89,12 +88,23 @@ def why(
 
     Exits 0 whatever the results are, and 1 if a policy cannot be compiled.
     """
+    from chartkit.scan.options import ClusterOptions
     from chartkit.scan.why.asking import named, open_why, wanted_policy
     from chartkit.scan.why.report import WhyReport
 
     outputs.parsed()
     notes = Notes()
-    source = _source(options, env, "cluster" if cluster else policies_from, context)
+    recording = "cluster" if cluster else policies_from
+    if env is not None:
+        options.policies.require_none_named()
+    if recording is None and context is not None:
+        raise InputError("--context needs --cluster")
+    source = None
+    if recording is not None:
+        if env is not None:
+            raise InputError("--env and a cluster do not go together", hint="leave one out")
+        options.policies.require_none_named("a cluster")
+        source = ClusterOptions(context=context, policies_from=recording).policies_source()
     environment = None if source is not None else _environment(options, env, path)
     if source is None and environment is None and not options.policies.named_policies:
         message = f"the policies are those of {DEFAULT_PROFILE}"
@@ -110,25 +120,6 @@ def why(
         asked = list(asker.ask(objects))
     show(WhyReport(asked, is_whole or policy is not None).report(), outputs)
     raise SystemExit(notes.exit_code(inputs.is_broken))
-
-
-def _source(
-    options: RequestOptions, env: str | None, policies_from: str | None, context: str | None
-) -> ClusterSource | None:
-    """Return the cluster or recording whose policies are asked; None if there is none. Raise
-    InputError for options that do not go together."""
-    from chartkit.scan.options import ClusterOptions
-
-    if env is not None:
-        options.policies.require_none_named()
-    if policies_from is None:
-        if context is not None:
-            raise InputError("--context needs --cluster")
-        return None
-    if env is not None:
-        raise InputError("--env and a cluster do not go together", hint="leave one out")
-    options.policies.require_none_named("a cluster")
-    return ClusterOptions(context=context, policies_from=policies_from).policies_source()
 
 
 def _environment(options: RequestOptions, env: str | None, path: Path) -> ProjectEnvironment | None:

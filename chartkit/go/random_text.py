@@ -103,7 +103,10 @@ class _Reader:
     def _sequence(self) -> _Generator:
         parts: list[_Generator] = []
         while self._peek() not in ("", "|", ")"):
-            parts.append(self._repeated(self._atom()))
+            atom = self._atom()
+            while bounds := self._bounds():
+                atom = _repeat(atom, *bounds)
+            parts.append(atom)
         return lambda source: "".join(part(source) for part in parts)
 
     def _atom(self) -> _Generator:
@@ -153,13 +156,6 @@ class _Reader:
                 digits += self._next()
             return chr(int(digits, 8))
         return _ESCAPES.get(character, character)
-
-    def _repeated(self, atom: _Generator) -> _Generator:
-        while True:
-            bounds = self._bounds()
-            if bounds is None:
-                return atom
-            atom = _repeat(atom, *bounds)
 
     def _bounds(self) -> tuple[int, int] | None:
         simple = {"*": (0, UNBOUNDED), "+": (1, UNBOUNDED), "?": (0, 1)}.get(self._peek())

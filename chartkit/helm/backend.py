@@ -84,7 +84,16 @@ class HelmProgram:
         with _prepared(chart, enforced=False) as folder:
             arguments = ["template", target.release, str(folder), *_flags(target), "--skip-crds"]
             done = self._run(arguments, values)
-        texts = _split(done.out)
+        # The texts of a stream by the `# Source:` line that each document begins with.
+        by_file: dict[str, list[str]] = {}
+        name = ""
+        for document in _documents(done.out):
+            first, _, rest = document.partition("\n")
+            if first.startswith(_SOURCE):
+                name, document = first.removeprefix(_SOURCE).strip(), rest
+            if document.strip():
+                by_file.setdefault(name, []).append(document.rstrip("\n") + "\n")
+        texts = {name: "---\n".join(parts) for name, parts in by_file.items()}
         for name in [name for name in texts if name.endswith(f"/{_NOTES}")]:
             texts[name.removesuffix(_NOTES) + _NOTES_FILE] = _notes(texts.pop(name))
         return Texts(texts, warnings(done.err))
@@ -203,19 +212,6 @@ def _documents(stream: str) -> Iterator[str]:
         text = document.removeprefix("---\n")
         if text.strip():
             yield text
-
-
-def _split(stream: str) -> dict[str, str]:
-    """The texts of a stream by the `# Source:` line that each document begins with."""
-    texts: dict[str, list[str]] = {}
-    name = ""
-    for document in _documents(stream):
-        first, _, rest = document.partition("\n")
-        if first.startswith(_SOURCE):
-            name, document = first.removeprefix(_SOURCE).strip(), rest
-        if document.strip():
-            texts.setdefault(name, []).append(document.rstrip("\n") + "\n")
-    return {name: "---\n".join(parts) for name, parts in texts.items()}
 
 
 VARIABLE: Final = "CHARTKIT_HELM"

@@ -131,7 +131,14 @@ class ReleaseData:
         name = _KEYS[key]
         rows = {row[name]: row for row in body}
         for row in self.added.get(key, ()):
-            rows[row[name]] = _merged(rows.get(row[name], {}), row)
+            # A row with the keys of another; releases and changes add up.
+            earlier = rows.get(row[name], {})
+            merged = {**earlier, **row}
+            if "releases" in earlier and "releases" in row:
+                merged["releases"] = {**earlier["releases"], **row["releases"]}
+            if "changes" in earlier and "changes" in row:
+                merged["changes"] = [*earlier["changes"], *row["changes"]]
+            rows[row[name]] = merged
         return list(rows.values()) if key == "faults" else sorted(rows.values(), key=_version)
 
     def with_added(self, sections: Body) -> ReleaseData:
@@ -174,16 +181,6 @@ def removed_apis() -> Sequence[tuple[str, str, Sequence[str]]]:
 def _own() -> Body:
     body: Body = read_file(_DATA)[0].body
     return body
-
-
-def _merged(row: Body, added: Body) -> Body:
-    """Return a row with the keys of another; releases and changes add up."""
-    merged = {**row, **added}
-    if "releases" in row and "releases" in added:
-        merged["releases"] = {**row["releases"], **added["releases"]}
-    if "changes" in row and "changes" in added:
-        merged["changes"] = [*row["changes"], *added["changes"]]
-    return merged
 
 
 def _version(row: Body) -> Version:

@@ -64,35 +64,29 @@ def read_templates(policies: Sequence[LibraryPolicy]) -> list[RenderedPolicy]:
     templates: list[RenderedPolicy] = []
     for policy in policies:
         if isinstance(policy, FolderPolicy):
-            templates.append(_read_template(policy))
+            if not _NAME.fullmatch(policy.name):
+                hint = "use lower-case letters, digits, '-' and '.', as in a Kubernetes name"
+                message = f"'{policy.name}' cannot be the name of a policy"
+                raise InputError(message, Location(str(policy.folder)), hint)
+            text, cel = helm_body(policy), helm_cel(policy)
+            bodies = [
+                [_checked(document, policy) for document in documents]
+                for documents in _documents(policy, policy.template)
+            ]
+            legacy = tuple(body for group in bodies for body in group)
+            cel_bodies: list[Body] = []
+            if cel is not None and policy.cel is not None:
+                for group, documents in zip(bodies, _documents(policy, policy.cel), strict=True):
+                    _require_both(policy, len(group), len(documents))
+                    rules = sum(len(body["spec"].get("rules", ())) for body in group)
+                    checked = [checked_cel(document, policy, rules) for document in documents]
+                    for body, cel_body in zip(group, checked, strict=False):
+                        require_same_purpose(body, cel_body, policy, Location(policy.cel.file, 1))
+                    cel_bodies += checked
+            templates.append(RenderedPolicy(policy, text, legacy, cel, tuple(cel_bodies)))
         elif isinstance(policy, UpstreamPolicy):
             templates.append(RenderedPolicy(policy, policy.template.text, (policy.body,)))
     return templates
-
-
-def _read_template(policy: FolderPolicy) -> RenderedPolicy:
-    # The name goes into templates and file names as it stands.
-    if not _NAME.fullmatch(policy.name):
-        hint = "use lower-case letters, digits, '-' and '.', as in a Kubernetes name"
-        message = f"'{policy.name}' cannot be the name of a policy"
-        raise InputError(message, Location(str(policy.folder)), hint)
-    text, cel = helm_body(policy), helm_cel(policy)
-    bodies = [
-        [_checked(document, policy) for document in documents]
-        for documents in _documents(policy, policy.template)
-    ]
-    legacy = tuple(body for group in bodies for body in group)
-    if cel is None or policy.cel is None:
-        return RenderedPolicy(policy, text, legacy)
-    cel_bodies: list[Body] = []
-    for group, documents in zip(bodies, _documents(policy, policy.cel), strict=True):
-        _require_both(policy, len(group), len(documents))
-        rules = sum(len(body["spec"].get("rules", ())) for body in group)
-        checked = [checked_cel(document, policy, rules) for document in documents]
-        for body, cel_body in zip(group, checked, strict=False):
-            require_same_purpose(body, cel_body, policy, Location(policy.cel.file, 1))
-        cel_bodies += checked
-    return RenderedPolicy(policy, text, legacy, cel, tuple(cel_bodies))
 
 
 def _documents(policy: FolderPolicy, source: Source) -> list[list[Document]]:

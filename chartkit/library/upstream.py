@@ -23,7 +23,7 @@ from chartkit.helm.embedded_code import UNKNOWN, UpstreamText, read_upstream
 from chartkit.helm.syntax import escape_all
 from chartkit.kyverno import policy_fields
 from chartkit.kyverno.policy_fields import extends_to_controllers
-from chartkit.kyverno.versions import Version, parse_version
+from chartkit.kyverno.versions import parse_version
 from chartkit.library.policies import LibraryPolicy
 from chartkit.model import Body, Json, Location, mapping_at
 from chartkit.network.downloads.lockfile import digest
@@ -329,6 +329,14 @@ def _policy(entry: _Found, library: str) -> UpstreamPolicy:
                 raise InputError(what, document.locate("spec", "rules", index))
     bindings = [item for item in entry.beside if not has_code and _binds(item.body, body)]
     file = document.source.file
+    # The later one of the version that a policy claims and the one that its fields need.
+    versions = [policy_fields.OLDEST]
+    if FORMS[str(body["kind"])][1] in (UpstreamForm.CEL, UpstreamForm.RULES):
+        versions.append(policy_fields.minimum_version(body)[0])
+    annotations = mapping_at(body["metadata"].get("annotations"))
+    # A claim that is not a version says nothing.
+    with contextlib.suppress(InputError):
+        versions.append(parse_version(str(annotations.get(f"{_ANNOTATION}minversion")), "Kyverno"))
     return UpstreamPolicy(
         name=name,
         reference=entry.reference,
@@ -339,7 +347,7 @@ def _policy(entry: _Found, library: str) -> UpstreamPolicy:
         severity=_annotation(body, "severity"),
         subject=tuple(filter(None, map(str.strip, _annotation(body, "subject").split(",")))),
         description=_annotation(body, "description"),
-        minimum_kyverno=_minimum(body),
+        minimum_kyverno=max(versions),
         template=Source(file, entry.upstream.template if has_code else _text(document)),
         library=library,
         document=document,
@@ -367,15 +375,3 @@ def _binds(body: Json, policy: Body) -> bool:
     if not isinstance(body, dict) or body.get("kind") != f"{policy['kind']}Binding":
         return False
     return bool(mapping_at(body.get("spec")).get("policyName") == policy["metadata"]["name"])
-
-
-def _minimum(body: Body) -> Version:
-    """The later one of the version that a policy claims and the one that its fields need."""
-    versions = [policy_fields.OLDEST]
-    if FORMS[str(body["kind"])][1] in (UpstreamForm.CEL, UpstreamForm.RULES):
-        versions.append(policy_fields.minimum_version(body)[0])
-    annotations = mapping_at(body["metadata"].get("annotations"))
-    # A claim that is not a version says nothing.
-    with contextlib.suppress(InputError):
-        versions.append(parse_version(str(annotations.get(f"{_ANNOTATION}minversion")), "Kyverno"))
-    return max(versions)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from enum import StrEnum
@@ -53,14 +54,6 @@ class ConflictError(ChartkitError):
 
 
 @dataclass(frozen=True, slots=True)
-class _Change:
-    """One key as it is to be in the merged values; _MISSING: not at all."""
-
-    path: Path
-    value: Any
-
-
-@dataclass(frozen=True, slots=True)
 class _Conflict:
     path: Path
     base: Any
@@ -90,34 +83,32 @@ def merge_values(
     if conflicts and prefer is Prefer.NEITHER:
         raise ConflictError([_diagnostic(conflict, document, file) for conflict in conflicts])
     if prefer is Prefer.GENERATED:
-        changes.extend(_Change(conflict.path, conflict.generated) for conflict in conflicts)
+        changes += [(conflict.path, conflict.generated) for conflict in conflicts]
     values = document.body if document else {}
     wanted: Body = dict(values)
-    for change in changes:
+    for (*above, key), value in changes:
         copy, order = wanted, after
-        for step in change.path[:-1]:
+        for step in above:
             copy[step] = dict(copy[step])
             copy, order = copy[step], order.get(step, {})
-        if change.value is _MISSING:
-            copy.pop(change.path[-1], None)
+        if value is _MISSING:
+            copy.pop(key, None)
+        elif key in copy:
+            copy[key] = value
         else:
-            _put(copy, change.path[-1], change.value, list(order))
+            # A new key comes after the last one that is generated before it.
+            keys = list(order)
+            earlier = {name for name in keys[: keys.index(key)] if name in copy}
+            last = max((at for at, name in enumerate(copy) if name in earlier), default=-1)
+            items = list(copy.items())
+            copy.clear()
+            copy.update([*items[: last + 1], (key, value), *items[last + 1 :]])
     merged = merge_lines(base, edited, generated) if base is not None else None
-    if merged is not None and _gives(merged, wanted):
-        return merged
+    with suppress(InputError):
+        if merged is not None and same(_mapping(merged, "<merged>"), wanted):
+            return merged
     hint = "write the values out in place of its aliases"
     return rewritten(edited, wanted, File(file), hint, generated)
-
-
-def _put(values: Body, key: str, value: Json, order: Sequence[str]) -> None:
-    """Put a value into a mapping, after the last key that is before it in an order."""
-    if key not in values:
-        before = {name for name in order[: order.index(key)] if name in values}
-        last = max((at for at, name in enumerate(values) if name in before), default=-1)
-        items = list(values.items())
-        values.clear()
-        values.update([*items[: last + 1], (key, value), *items[last + 1 :]])
-    values[key] = value
 
 
 def _document(text: str, file: str) -> Document | None:
@@ -137,9 +128,10 @@ def _mapping(text: str, file: str) -> Body:
 
 def _compare(
     base: Mapping[str, Any], edited: Mapping[str, Any], generated: Mapping[str, Any]
-) -> tuple[list[_Change], list[_Conflict]]:
-    """Return the changes of the edited values, and the conflicts."""
-    changes: list[_Change] = []
+) -> tuple[list[tuple[Path, Any]], list[_Conflict]]:
+    """Return the changes of the edited values, and the conflicts. A change is a key and its merged
+    value; _MISSING: the key goes."""
+    changes: list[tuple[Path, Any]] = []
     conflicts: list[_Conflict] = []
     todo: list[tuple[Path, Mapping[str, Any], Mapping[str, Any], Mapping[str, Any]]]
     todo = [((), base, edited, generated)]
@@ -159,7 +151,7 @@ def _compare(
             ):
                 todo.append((path, was, have, {}))
             elif same(was, have):
-                changes.append(_Change(path, now))
+                changes.append((path, now))
             else:
                 conflicts.append(_Conflict(path, was, have, now))
     return changes, conflicts
@@ -185,13 +177,6 @@ def _shown(value: Json) -> str:
         return "nothing"
     text = json.dumps(value, ensure_ascii=False)
     return text if len(text) <= 60 else text[:57] + "…"
-
-
-def _gives(text: str, wanted: Body) -> bool:
-    try:
-        return same(_mapping(text, "<merged>"), wanted)
-    except InputError:
-        return False
 
 
 @dataclass(frozen=True, slots=True)

@@ -79,7 +79,10 @@ def compose(plan: GeneratedChart, folder: Path, prefer: Prefer = Prefer.NEITHER)
     cannot be read."""
     files = {name: text for name, text in plan.files.items() if name != _IGNORE}
     if files:
-        files[_IGNORE] = _ignoring(plan.files.get(_IGNORE, ""))
+        text = plan.files.get(_IGNORE, "")
+        line = f"{RECORD}/"
+        ignoring = text if line in text.splitlines() else f"{text.rstrip()}\n{line}\n".lstrip("\n")
+        files[_IGNORE] = ignoring
     file = folder / _FILES
     if not file.is_file():
         recorded: dict[str, str] = {}
@@ -207,13 +210,6 @@ def _merged(folder: Path, name: str, text: str, prefer: Prefer) -> str:
         return text
     before = read_source(base) if base.is_file() else None
     return merge_values(before, read_source(file), text, str(file), prefer)
-
-
-def _ignoring(text: str) -> str:
-    line = f"{RECORD}/"
-    if line in text.splitlines():
-        return text
-    return f"{text.rstrip()}\n{line}\n".lstrip("\n")
 
 
 def _values_recorded(folder: Path) -> Iterator[str]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
+from itertools import takewhile
 from typing import Any, Final, NamedTuple
 
 import yaml
@@ -40,7 +41,6 @@ def read_tree(
         root = value_of(document.body)
         head = [line for line in lines if line.lstrip().startswith("#")]
         return Tree(root if isinstance(root, Block) else Block([]), head, [], rank)
-    key_lines = BREAK.split(document.source.text)
     for key, _ in node.value:
         mark = key.start_mark
         where = Location(document.source.file, mark.line + 1, mark.column + 1)
@@ -48,27 +48,29 @@ def read_tree(
             raise InputError("has a merge key, which cannot be moved", where, "write it out")
         if key.value not in document.body:
             raise InputError(f"the key '{key.value}' is not a string", where, "quote it")
-        if key_lines[mark.line].lstrip().startswith("?"):
+        if lines[mark.line].lstrip().startswith("?"):
             raise InputError("has a key behind a '?', which cannot be moved", where, "leave it out")
     reader = _Reader(lines, keeps_aliases)
     start = node.value[0][0].start_mark.line
-    head_end = _head_end(lines, start)
+    # The comment above the first key: without anything between it and that key, it speaks of it.
+    comment = takewhile(lambda line: line.lstrip().startswith("#"), reversed(lines[:start]))
+    head_end = start - len(list(comment))
     end = len(lines)
     if lines[-1].rstrip(_BLANK) == "...":
         end -= 1
     root = reader.block(node, document.body, head_end, end)
     newline = "\r\n" if "\r\n" in document.source.text else "\n"
     head, foot = lines[:head_end], reader.loose
-    return Tree(root, head, foot, rank, _step(root), _is_spaced(root), newline)
-
-
-def _head_end(lines: Sequence[str], start: int) -> int:
-    """Return the first line of the comment above the first key."""
-    for at in range(start - 1, -1, -1):
-        if not lines[at].lstrip().startswith("#"):
-            return at + 1
-    # One comment and nothing between it and the first key: it speaks of that key.
-    return 0
+    offsets = [
+        entry.value.offset
+        for entry in root.entries
+        if isinstance(entry.value, Block) and not entry.value.listed
+    ]
+    step = Counter(offsets).most_common(1)[0][0] if offsets else 2
+    # Empty lines stand above half of the keys but the first.
+    spaced = [entry for entry in root.entries[1:] if not all(map(str.strip, entry.lead))]
+    is_spaced = bool(spaced) and len(spaced) * 2 >= len(root.entries) - 1
+    return Tree(root, head, foot, rank, step, is_spaced, newline)
 
 
 class _Slot(NamedTuple):
@@ -160,7 +162,8 @@ class _Reader:
             if isinstance(entry.value, Leaf):
                 entry.value.comment = comment_of(first)
         elif not is_alias and _is_block(slot.node) and self._is_plain(slot):
-            begin = slot.line if self._begins_on(slot) else slot.line + 1
+            first_node = slot.node if _is_list(slot.node) else slot.node.value[0][0]
+            begin = slot.line if first_node.start_mark.line == slot.line else slot.line + 1
             inner = self.block(slot.node, slot.data, begin, own_end, top=False)
             entry_column: int = (
                 slot.node.start_mark.column if _is_list(slot.node) else _column(slot.node)
@@ -259,30 +262,8 @@ class _Reader:
         rest = line[key.end_mark.column :]
         return key.start_mark.line == key.end_mark.line and rest.lstrip().startswith(":")
 
-    def _begins_on(self, slot: _Slot) -> bool:
-        """Report whether the first key or dash of a block stands on the line of what holds it."""
-        first = slot.node if _is_list(slot.node) else slot.node.value[0][0]
-        line: int = first.start_mark.line
-        return line == slot.line
-
     def _dedented(self, start: int, end: int, column: int) -> list[str]:
         return [_dedent(line, column) for line in self._lines[start:end]]
-
-
-def _is_spaced(root: Block) -> bool:
-    """Report whether an empty line stands above half of the keys but the first."""
-    spaced = [entry for entry in root.entries[1:] if not all(map(str.strip, entry.lead))]
-    return bool(spaced) and len(spaced) * 2 >= len(root.entries) - 1
-
-
-def _step(root: Block) -> int:
-    """Return the usual indentation of keys below the key above."""
-    offsets = [
-        entry.value.offset
-        for entry in root.entries
-        if isinstance(entry.value, Block) and not entry.value.listed
-    ]
-    return Counter(offsets).most_common(1)[0][0] if offsets else 2
 
 
 def _is_block(node: Any) -> bool:

@@ -191,12 +191,24 @@ def _environment(name: str, keys: Keys, root: Path) -> Environment:
         message = f"'{_ENGINE_VALUES}' needs the engine's chart, and engine is false"
         raise InputError(message, keys.locate(_ENGINE_VALUES), hint)
     group, _, cluster = name.partition("/")
+    given = [key for key in ("kubernetes", "eks") if key in keys.body]
+    if len(given) != 1:
+        what = "both 'kubernetes' and 'eks'" if given else "neither 'kubernetes' nor 'eks'"
+        hint = 'give one of them, such as kubernetes: "1.34"'
+        raise InputError(f"environment '{name}' has {what}", keys.locate(*given[1:]), hint)
+    # An environment's settings of single policies on top of the project's.
+    settings = {
+        policy_name: replace(policy, everywhere=True)
+        for policy_name, policy in read_policies(project).items()
+    }
+    for policy_name, policy_settings in read_policies(keys).items():
+        settings[policy_name] = policy_settings.over(settings.get(policy_name))
     return Environment(
         name=name,
         cluster=cluster,
         region=body.get("region", ""),
         kyverno=parse_version(body["kyverno"], "Kyverno", keys.locate("kyverno")),
-        kubernetes=_kubernetes(name, keys),
+        kubernetes=parse_version(keys.body[given[0]], "Kubernetes", keys.locate(given[0])),
         eks="eks" in body,
         engine=body.get("engine", True),
         engine_values=engine_values,
@@ -207,7 +219,7 @@ def _environment(name: str, keys: Keys, root: Path) -> Environment:
         policy_type=_policy_type(body) or _policy_type(general),
         profiles=tuple(body.get("profiles", general.get("profiles", DEFAULT_PROFILES))),
         parameters=MappingProxyType(dict(body.get("parameters", {}))),
-        policies=_all_policies(project, keys),
+        policies=MappingProxyType(settings),
         exclude=read_exclusions(project) + read_exclusions(keys),
         exceptions=read_files(keys, "exceptions", root),
         apis=MappingProxyType(dict(body.get("apis", {}))),
@@ -222,24 +234,5 @@ def _environment(name: str, keys: Keys, root: Path) -> Environment:
     )
 
 
-def _kubernetes(name: str, keys: Keys) -> Version:
-    given = [key for key in ("kubernetes", "eks") if key in keys.body]
-    if len(given) != 1:
-        what = "both 'kubernetes' and 'eks'" if given else "neither 'kubernetes' nor 'eks'"
-        hint = 'give one of them, such as kubernetes: "1.34"'
-        raise InputError(f"environment '{name}' has {what}", keys.locate(*given[1:]), hint)
-    return parse_version(keys.body[given[0]], "Kubernetes", keys.locate(given[0]))
-
-
 def _policy_type(body: Body) -> PolicyType | None:
     return PolicyType(body["policyType"]) if "policyType" in body else None
-
-
-def _all_policies(project: Keys, keys: Keys) -> Mapping[str, PolicySettings]:
-    """Return an environment's settings of single policies on top of the project's."""
-    settings = {
-        name: replace(policy, everywhere=True) for name, policy in read_policies(project).items()
-    }
-    for name, policy_settings in read_policies(keys).items():
-        settings[name] = policy_settings.over(settings.get(name))
-    return MappingProxyType(settings)

@@ -8,6 +8,7 @@ included. Helm writes all policies at once, so that each of them waits for the r
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import Final
 
 from chartkit.charts.engine.chart import WebhookTimeout
@@ -70,7 +71,13 @@ def webhook_timeouts(project: Project, policies: ChartPlan) -> Mapping[str, Webh
     """Return the timeouts of the environments whose policies Kyverno's webhooks need longer to
     admit; none where the project's own values of the engine give one, which values of an
     environment would override."""
-    if _has_own_timeout(project):
+    file = project.charts / ENGINE / "values.yaml"
+    values: Body = {}
+    # The merge of the values reports a file that cannot be read.
+    with suppress(InputError):
+        if file.is_file():
+            values = next((document.body for document in read_file(file)), {})
+    if TIMEOUT_FLAG in mapping_at(values, "admissionController", "container", "extraArgs"):
         return {}
     reviews = {name: access_reviews(own) for name, own in policies.cluster_policies.items()}
     return {
@@ -80,36 +87,24 @@ def webhook_timeouts(project: Project, policies: ChartPlan) -> Mapping[str, Webh
     }
 
 
-def _has_own_timeout(project: Project) -> bool:
-    file = project.charts / ENGINE / "values.yaml"
-    if not file.is_file():
-        return False
-    try:
-        values: Body = next((document.body for document in read_file(file)), {})
-    except InputError:
-        return False  # The merge of the values reports it.
-    return TIMEOUT_FLAG in mapping_at(values, "admissionController", "container", "extraArgs")
-
-
 def slow_admission(subject: CheckTarget) -> Iterable[Row]:
     """Yield rows where so many ClusterPolicies come at once that Kyverno's webhooks need more than
-    ten seconds: that they have it or how to give it, and what makes them slower."""
+    ten seconds: that they have it or how to give it, and what makes them slower, which are policies
+    whose kinds the cluster serves only with definitions of others. Kyverno reads all APIs again for
+    each lookup of a kind that is not served, and the other policies wait."""
+    name, location = subject.environment.name, subject.policies.values.location
     policies = subject.policies.rendered().resources
     reviews = access_reviews(policies)
-    if reviews > PROMPT_REVIEWS:
-        yield _timeout_row(subject, reviews)
-        yield from _unserved_row(subject, policies)
-
-
-def _timeout_row(subject: CheckTarget, reviews: int) -> Row:
+    if reviews <= PROMPT_REVIEWS:
+        return
     what = f"Kyverno asks {reviews:,} access reviews while these ClusterPolicies are installed"
     if subject.engine is None:
         message = f"{what}, which may take longer than its webhooks wait"
-        hint: str | None = (
+        hint = (
             f"give the Kyverno that is there {_RATE_FLAGS} and {TIMEOUT_FLAG}: {LONG_TIMEOUT} as "
             "arguments of the admission controller, or install in CEL"
         )
-        location = subject.policies.values.location
+        yield Row(name, CHECK, Outcome.NOTE, message, location, hint)
     else:
         # The seconds that the engine's arguments give its webhooks.
         given = [
@@ -119,33 +114,27 @@ def _timeout_row(subject: CheckTarget, reviews: int) -> Row:
         ]
         seconds = given[-1] if given else _DEFAULT_SECONDS
         message = f"{what}: its webhooks wait up to {seconds} s, those for objects as well"
-        location = subject.engine.values.location
         longer = f"set {TIMEOUT_KEY}: {LONG_TIMEOUT}, or install in CEL"
-        hint = longer if seconds == _DEFAULT_SECONDS else None
-    return Row(subject.environment.name, CHECK, Outcome.NOTE, message, location, hint)
-
-
-def _unserved_row(subject: CheckTarget, policies: Sequence[Resource]) -> Iterable[Row]:
-    """Yield a row for the policies whose kinds the cluster serves only with definitions of others,
-    unless the environment says that it has them: Kyverno reads all APIs again for each lookup of a
-    kind that is not served, and the other policies wait."""
+        longer_hint = longer if seconds == _DEFAULT_SECONDS else None
+        engine_at = subject.engine.values.location
+        yield Row(name, CHECK, Outcome.NOTE, message, engine_at, longer_hint)
     served = {api.rpartition("/")[0] for api, there in subject.environment.apis.items() if there}
     groups = {
         policy.name: others
         for policy in policies
         if policy.kind in KINDS and (others := _other_groups(policy) - served)
     }
-    if not groups:
-        return
-    apis = ", ".join(sorted(set[str]().union(*groups.values())))
-    message = (
-        f"{abridged(sorted(groups))} match kinds of {apis}, which Kubernetes does not serve "
-        "itself: without their definitions Kyverno reads all APIs of the cluster again for each, "
-        "and the installation takes several times as long"
-    )
-    hint = "switch them off where the definitions are not, or say under apis that they are there"
-    location = subject.policies.values.location
-    yield Row(subject.environment.name, CHECK, Outcome.NOTE, message, location, hint)
+    if groups:
+        apis = ", ".join(sorted(set[str]().union(*groups.values())))
+        message = (
+            f"{abridged(sorted(groups))} match kinds of {apis}, which Kubernetes does not serve "
+            "itself: without their definitions Kyverno reads all APIs of the cluster again for "
+            "each, and the installation takes several times as long"
+        )
+        hint = (
+            "switch them off where the definitions are not, or say under apis that they are there"
+        )
+        yield Row(name, CHECK, Outcome.NOTE, message, location, hint)
 
 
 def _other_groups(policy: Resource) -> set[str]:

@@ -19,7 +19,7 @@ from chartkit.kyverno.known_faults import RULE_FAULT, Change, announced, faults_
 from chartkit.kyverno.matrix import CLUSTERS_ANNOTATION
 from chartkit.kyverno.releases import BUILT_IN, Facts, ReleaseData
 from chartkit.kyverno.versions import Release, Version, parse_release, parse_version
-from chartkit.model import Body, Diagnostic, Explanation, Location, Severity
+from chartkit.model import Diagnostic, Explanation, Location, Severity, value_at
 from chartkit.project.environment import Environment
 from chartkit.project.settings import PolicyType
 from chartkit.report.command_report import CommandReport
@@ -157,21 +157,18 @@ def chart(
     kyverno = parse_version(body["appVersion"], "Kyverno", location)
     release = parse_release(body["appVersion"])
     subject = pair(str(folder), kyverno, kubernetes, today, location, release, data)
-    given = _given_range(body)
-    if given is None or subject.row is None:
-        return subject
-    text, path = given
-    diagnostics = _range(text, subject, documents[0].locate(*path))
-    return replace(subject, diagnostics=(*subject.diagnostics, *diagnostics))
-
-
-def _given_range(body: Body) -> tuple[object, tuple[str, ...]] | None:
-    """Return the clusters that a chart is for, and the keys where it says so: chartkit's charts
-    refuse others by themselves, as kubeVersion would stop Helm offline, too."""
+    # The clusters that a chart is for, and the keys where it says so: chartkit's charts refuse
+    # others by themselves, as kubeVersion would stop Helm offline, too.
     annotations = body.get("annotations")
+    path: tuple[str, ...] = ("kubeVersion",)
     if isinstance(annotations, dict) and CLUSTERS_ANNOTATION in annotations:
-        return annotations[CLUSTERS_ANNOTATION], ("annotations", CLUSTERS_ANNOTATION)
-    return (body["kubeVersion"], ("kubeVersion",)) if "kubeVersion" in body else None
+        path = ("annotations", CLUSTERS_ANNOTATION)
+    elif "kubeVersion" not in body:
+        return subject
+    if subject.row is None:
+        return subject
+    diagnostics = _range(value_at(body, path), subject, documents[0].locate(*path))
+    return replace(subject, diagnostics=(*subject.diagnostics, *diagnostics))
 
 
 def _range(text: object, subject: VersionCheck, location: Location) -> list[Diagnostic]:

@@ -61,7 +61,11 @@ def manifests(folder: Path, subject: CheckTarget) -> Tree:
         manifest = chart.manifest().rstrip("\n") + "\n"
         name = f"{chart.name}.yaml"
         files[name] = dump_documents(crds) + manifest
-        record[name] = {"manifests": _digest(files[name]), "chart": _generated(chart)}
+        # A digest of the chart without what people wrote into its values.
+        generated = sorted(
+            (name, text) for name, text in chart.files.tree.files.items() if write.is_record(name)
+        )
+        record[name] = {"manifests": _digest(files[name]), "chart": _digest(json.dumps(generated))}
     files[_RECORD] = json.dumps(record, indent=2) + "\n"
     stale = (f"{name}.yaml" for name in NAMES)
     return Tree(own, files, frozenset(name for name in stale if name not in files))
@@ -83,7 +87,10 @@ def drift(trees: Sequence[Tree]) -> tuple[str, list[Row]]:
         rest = {name: text for name, text in tree.files.items() if name not in {*edited, _RECORD}}
         compared = replace(tree, files=rest)
         parts.append(write.drift(compared))
-        rows += [_row(tree, name) for name in sorted(edited)]
+        for name in sorted(edited):
+            message = "is older than the values, which were edited by hand since"
+            location, hint = Location(str(tree.folder / name)), "`chartkit render` updates it"
+            rows.append(Row(tree.folder.name, "files", Outcome.NOTE, message, location, hint))
         rows += drift_rows(compared)
     return "".join(parts), rows
 
@@ -122,22 +129,6 @@ def _behind_an_edit(tree: Tree) -> Iterator[str]:
             yield name
 
 
-def _row(tree: Tree, name: str) -> Row:
-    message = "is older than the values, which were edited by hand since"
-    location = Location(str(tree.folder / name))
-    return Row(
-        tree.folder.name, "files", Outcome.NOTE, message, location, "`chartkit render` updates it"
-    )
-
-
-def _generated(chart: Chart) -> str:
-    """Return a digest of the chart without what people wrote into its values."""
-    own = sorted(
-        (name, text) for name, text in chart.files.tree.files.items() if write.is_record(name)
-    )
-    return _digest(json.dumps(own))
-
-
 def _digest(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
 
@@ -168,15 +159,14 @@ def overlay_trees(root: Path, subjects: Sequence[CheckTarget]) -> Iterator[Tree]
     if engines:
         rendered = {name: _installed(chart, _plain(chart)) for name, chart in engines.items()}
         yield _tree(root, ENGINE, overlays(rendered))
-    for charts in (policies, *_others(subjects)):
+    # Every environment has the same further charts.
+    further = (
+        {target.environment.file_name: target.others[at] for target in subjects}
+        for at in range(len(subjects[0].others))
+    )
+    for charts in (policies, *further):
         rendered = {name: _installed(chart) for name, chart in charts.items()}
         yield _tree(root, next(iter(charts.values())).name, overlays(rendered))
-
-
-def _others(subjects: Sequence[CheckTarget]) -> Iterator[dict[str, Chart]]:
-    """Yield further charts by environment; every environment has the same ones."""
-    for at in range(len(subjects[0].others)):
-        yield {target.environment.file_name: target.others[at] for target in subjects}
 
 
 def _plain(chart: Chart) -> Body:
@@ -255,27 +245,10 @@ def removed_generators(subject: CheckTarget) -> Iterable[Row]:
         hint = "`chartkit render` replaces the file"
         yield Row(subject.environment.name, _RISK, Outcome.NOTE, message, location, hint)
         return
-    if before:
-        yield from _rows(subject, {identity(resource): resource for resource in before}.values())
-
-
-def _generating(text: str, file: str) -> Iterator[Resource]:
-    """Yield the policies of a text that may generate; only their documents are parsed."""
-    if _WORD not in text:
+    if not before:
         return
-    borders = [0, *(match.start() for match in _BORDER.finditer(text)), len(text)]
-    for start, end in itertools.pairwise(borders):
-        if text.find(_WORD, start, end) < 0:
-            continue
-        lines_before = "\n" * text.count("\n", 0, start)  # For places to be those of the file.
-        for document in read_text(lines_before + text[start:end], file):
-            if isinstance(document.body, dict):
-                yield Resource(document.body, document.location)
-
-
-def _rows(subject: CheckTarget, before: Iterable[Resource]) -> Iterator[Row]:
-    places = {identity(resource): resource.location for resource in before}
-    now = [item for item in subject.policies.rendered().resources if identity(item) in places]
+    locations = {identity(resource): resource.location for resource in before}
+    now = [item for item in subject.policies.rendered().resources if identity(item) in locations]
     for change in compare(before, now):
         for risk in generators(change):
             high = risk.level is Level.HIGH
@@ -291,6 +264,20 @@ def _rows(subject: CheckTarget, before: Iterable[Resource]) -> Iterator[Row]:
                 _RISK,
                 Outcome.WARNING if high else Outcome.NOTE,
                 f"{sentence}: {risk.reason}",
-                places[change.identity],
+                locations[change.identity],
                 _KEEP if high else None,
             )
+
+
+def _generating(text: str, file: str) -> Iterator[Resource]:
+    """Yield the policies of a text that may generate; only their documents are parsed."""
+    if _WORD not in text:
+        return
+    borders = [0, *(match.start() for match in _BORDER.finditer(text)), len(text)]
+    for start, end in itertools.pairwise(borders):
+        if text.find(_WORD, start, end) < 0:
+            continue
+        lines_before = "\n" * text.count("\n", 0, start)  # For places to be those of the file.
+        for document in read_text(lines_before + text[start:end], file):
+            if isinstance(document.body, dict):
+                yield Resource(document.body, document.location)

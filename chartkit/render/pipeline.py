@@ -164,7 +164,12 @@ def render_project(project: Project, options: RenderOptions) -> RenderResult:
         if failed(rows):
             return RenderResult(rows)
         trees = (*generated.charts, *generated.manifests)
-        written = _publish(trees, project.root)
+        # Write what differs; return the folders that changed. The charts come last: where only some
+        # were written, `--check` finds the charts to differ.
+        different = [tree for tree in trees if not write.unchanged(tree)]
+        for tree in reversed(different):
+            write.publish(tree, project.root)
+        written = tuple(tree.folder for tree in different)
         return RenderResult(rows, written=written, is_repeatable=generated.is_repeatable)
 
 
@@ -271,15 +276,6 @@ def _left(folders: Sequence[Path], root: Path) -> Iterator[Row]:
         for path in left:
             message, hint = "was left by a render that was interrupted", "render again"
             yield Row(ALL, "files", Outcome.FAIL, message, Location(str(path)), hint)
-
-
-def _publish(trees: Sequence[Tree], root: Path) -> tuple[Path, ...]:
-    """Write what differs; return the folders that changed. The charts come last: where only some
-    were written, `--check` finds the charts to differ."""
-    different = [tree for tree in trees if not write.unchanged(tree)]
-    for tree in reversed(different):
-        write.publish(tree, root)
-    return tuple(tree.folder for tree in different)
 
 
 def plan_charts(

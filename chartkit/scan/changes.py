@@ -303,7 +303,25 @@ def repeat_on_changes(
 
     def look(before: Seen) -> Seen:
         try:
-            return _look(list(paths()), before)
+            # The files that a scan reads; one that has not changed is not read again.
+            seen: dict[str, _Seen] = {}
+            for path in list(paths()):
+                for file in files_at(str(path.resolve())):
+                    try:
+                        mark = file_state(file)
+                        old = before.get(file)
+                        if old is None or old.mark != mark:
+                            content = read_bytes(file)
+                            old = _Seen(
+                                mark,
+                                NAMESPACE.search(content) is not None,
+                                RELEASE.search(content) is not None,
+                            )
+                    except (OSError, InputError):
+                        # It went, or the scan says what is wrong with it.
+                        continue
+                    seen[file] = old
+            return seen
         except ChartkitError:
             # A pattern matches nothing at the moment.
             return {}
@@ -337,25 +355,3 @@ def _following(now: Seen, look: Callable[[Seen], Seen], sleep: Callable[[float],
             return later
         seen = later
         sleep(max(_PAUSE, _SHARE * (time.monotonic() - start)))
-
-
-def _look(paths: Sequence[Path], before: Seen) -> Seen:
-    """The files that a scan reads; one that has not changed is not read again."""
-    seen: dict[str, _Seen] = {}
-    for path in paths:
-        for file in files_at(str(path.resolve())):
-            try:
-                mark = file_state(file)
-                old = before.get(file)
-                if old is None or old.mark != mark:
-                    content = read_bytes(file)
-                    old = _Seen(
-                        mark,
-                        NAMESPACE.search(content) is not None,
-                        RELEASE.search(content) is not None,
-                    )
-            except (OSError, InputError):
-                # It went, or the scan says what is wrong with it.
-                continue
-            seen[file] = old
-    return seen

@@ -25,6 +25,7 @@ from chartkit.wording import counted
 
 _UNSAFE: Final = re.compile(r"[^A-Za-z0-9.-]")
 _LONGEST: Final = 240
+_COLOURS: Final = {"+": "green", "-": "red", "@": "cyan"}
 _PHASES = frozenset({Phase.MUTATE, Phase.IMAGES, Phase.GENERATE})
 
 
@@ -84,9 +85,12 @@ def run_preview(
                 ChangedObject(existing.get(_key(body)), body, (rule_id(result),))
                 for body in result.updated
             )
-        changes = [changed_object for changed_object in changes if _is_new(changed_object, seen)]
-        if not shows_secrets:
-            changes = list(map(_without_secret_values, changes))
+        new_changes: list[ChangedObject] = []
+        for change in changes:
+            bodies = seen.setdefault(_key(change.after), [])
+            if change.after not in bodies:
+                bodies.append(change.after)
+                new_changes.append(change if shows_secrets else _without_secret_values(change))
         problem_lines: list[RuleResult] = []
         for result in results:
             if result.unmade:
@@ -94,17 +98,8 @@ def run_preview(
             elif result.status in (Status.ERROR, Status.FAIL):
                 problem_lines.append(result)
         problems = tuple(problem_lines)
-        if changes or problems:
-            yield Preview(resource, tuple(changes), problems)
-
-
-def _is_new(change: ChangedObject, seen: dict[tuple[str, str, str, str], list[Body]]) -> bool:
-    """Report whether no earlier change comes to the same object; keep it as seen."""
-    key = _key(change.after)
-    if change.after in seen.get(key, ()):
-        return False
-    seen.setdefault(key, []).append(change.after)
-    return True
+        if new_changes or problems:
+            yield Preview(resource, tuple(new_changes), problems)
 
 
 def changes_nothing(policies: Sequence[RunnablePolicy]) -> bool:
@@ -146,7 +141,13 @@ def _text(previews: Sequence[Preview]) -> Iterator[Block]:
         lines = [f"# {shown(resource_id(preview.resource))}  {preview.resource.location}"]
         for change in preview.changes:
             lines.append(f"# by {shown(', '.join(change.rules))}")
-            lines.extend(_diff(change) if change.before is not None else _whole(change))
+            if change.before is None:
+                manifest = dump_documents([change.after]).removeprefix("---\n")
+                lines += ["---", *manifest.splitlines()]
+                continue
+            name = shown(resource_id(Resource(change.after)))
+            diff = yaml_diff(change.before, change.after, f"a/{name}", f"b/{name}")
+            lines += [click.style(line, fg=_COLOURS.get(line[:1])) for line in diff]
         for problem in preview.problems:
             message = shown(" ".join(problem.message.split()))
             lines.append(f"# {problem.status} {shown(rule_id(problem))}: {message}")
@@ -157,17 +158,6 @@ def _text(previews: Sequence[Preview]) -> Iterator[Block]:
     mutated = sum(change.before is not None for change in changed)
     problems = counted(sum(len(preview.problems) for preview in previews), "problem")
     yield Code([f"# {mutated} mutated, {len(changed) - mutated} generated, {problems}"])
-
-
-def _diff(change: ChangedObject) -> Iterator[str]:
-    name = shown(resource_id(Resource(change.after)))
-    colours = {"+": "green", "-": "red", "@": "cyan"}
-    for line in yaml_diff(change.before or {}, change.after, f"a/{name}", f"b/{name}"):
-        yield click.style(line, fg=colours.get(line[:1]))
-
-
-def _whole(change: ChangedObject) -> list[str]:
-    return ["---", *dump_documents([change.after]).removeprefix("---\n").splitlines()]
 
 
 def to_json(previews: Sequence[Preview]) -> Body:

@@ -67,7 +67,20 @@ def read_api_calls(document: Document, items: list[Json]) -> tuple[Body, ...]:
     """Return the recorded answers to calls; raise InputError."""
     seen: set[tuple[str, str]] = set()
     for section in _sections(document, _CALLS, items):
-        key = (section.text("method").upper(), _url(section))
+        url, path = section.text("url"), section.text("urlPath")
+        if bool(url) == bool(path):
+            raise section.fault("needs either url or urlPath")
+        if path and not path.startswith("/"):
+            raise section.fault("urlPath must start with /", "urlPath")
+        if url:
+            try:
+                parts = urlsplit(url)
+                is_good = parts.scheme in ("http", "https") and bool(parts.hostname)
+            except ValueError:
+                is_good = False
+            if not is_good:
+                raise section.fault("url must be an absolute http or https URL", "url")
+        key = (section.text("method").upper(), (url or path))
         if key[0] not in ("", "GET", "POST"):
             raise section.fault("method must be GET or POST", "method")
         if key in seen:
@@ -82,23 +95,6 @@ def read_api_calls(document: Document, items: list[Json]) -> tuple[Body, ...]:
         if type(status) is not int or not 100 <= status <= 599:
             raise response.fault("statusCode must be between 100 and 599", "statusCode")
     return tuple(items)
-
-
-def _url(section: _Section) -> str:
-    url, path = section.text("url"), section.text("urlPath")
-    if bool(url) == bool(path):
-        raise section.fault("needs either url or urlPath")
-    if path and not path.startswith("/"):
-        raise section.fault("urlPath must start with /", "urlPath")
-    if url:
-        try:
-            parts = urlsplit(url)
-            is_good = parts.scheme in ("http", "https") and bool(parts.hostname)
-        except ValueError:
-            is_good = False
-        if not is_good:
-            raise section.fault("url must be an absolute http or https URL", "url")
-    return url or path
 
 
 def read_global_entries(document: Document, items: list[Json]) -> tuple[Body, ...]:

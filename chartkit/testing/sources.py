@@ -112,7 +112,15 @@ class Sources:
             if mode in UNEVALUATED_MODES:
                 unevaluated[resource.name] = f"policies of evaluation mode {mode}"
                 continue
-            answer = self._compile(resource, around)
+            kept = self._compiled if around == NO_ATTACHMENTS else {}
+            # The documents are kept, so a body keeps its identity as long as the run lasts.
+            body_id = id(resource.body)
+            if body_id not in kept:
+                try:
+                    kept[body_id] = compile_any(resource, around)
+                except CompileError as error:
+                    kept[body_id] = error
+            answer = kept[body_id]
             if not isinstance(answer, CompileError):
                 compiled.append(answer)
                 continue
@@ -125,17 +133,6 @@ class Sources:
         diagnostics += [item for item in warnings if item.severity is not Severity.NOTE]
         diagnostics += [diagnostic for cleaner in cleaners for diagnostic in cleaner.diagnostics]
         return Policies(policies, cleaners, refused, unevaluated, tuple(diagnostics))
-
-    def _compile(self, resource: Resource, around: PolicyAttachments) -> _Compiled:
-        # The documents are kept, so a body keeps its identity as long as the run lasts.
-        kept = self._compiled if around == NO_ATTACHMENTS else {}
-        key = id(resource.body)
-        if key not in kept:
-            try:
-                kept[key] = compile_any(resource, around)
-            except CompileError as error:
-                kept[key] = error
-        return kept[key]
 
     def _policy_objects(self, path: Path) -> Iterator[Resource]:
         if not is_there(path):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
 
@@ -55,24 +56,20 @@ def forms_of(policy: FolderPolicy, source: Source) -> list[Form]:
     """One form of a policy, for each of its examples; source: its template or its `cel`. Raises the
     error of what is wrong with it: InputError, RenderError or CompileError."""
     parts = [filled_documents(policy, source, example.parameters) for example in policy.examples]
-    _require_single_keys(source)
-    return [_form(source, case, part) for case, part in zip(policy.examples, parts, strict=True)]
-
-
-def _require_single_keys(source: Source) -> None:
-    try:
+    documents: Sequence[Document] = ()
+    # With other texts in place of its expressions it is YAML.
+    with suppress(InputError):
         documents = source_documents(source.text, source.file)
-    except InputError:
-        return  # With other texts in place of its expressions it is YAML.
     for document in documents:
         require_single_keys(document)
-
-
-def _form(source: Source, example: Examples, documents: Sequence[Document]) -> Form:
-    policies = [placed(resource.body, source) for resource in resources(documents)]
-    admitting, cleaning = sorted_out(compile_one(resource, NO_ATTACHMENTS) for resource in policies)
-    bodies = tuple(resource.body for resource in policies)
-    return Form(source, example, bodies, admitting, cleaning)
+    forms = []
+    for example, part in zip(policy.examples, parts, strict=True):
+        policies = [placed(resource.body, source) for resource in resources(part)]
+        compiled = (compile_one(resource, NO_ATTACHMENTS) for resource in policies)
+        admitting, cleaning = sorted_out(compiled)
+        bodies = tuple(resource.body for resource in policies)
+        forms.append(Form(source, example, bodies, admitting, cleaning))
+    return forms
 
 
 def rule_names(form: Form) -> list[str]:
@@ -147,16 +144,13 @@ def _wrong(
         if first.acts != other.acts:
             message = f"{kinds} do not agree about the {which}"
             yield Diagnostic(AGREES, Severity.ERROR, message, resource.location)
-        elif first.changed != other.changed or not _make_the_same(first, other):
+            return
+        # Kyverno's own labels do not count.
+        is_same = first.changed == other.changed and len(first.generated) == len(other.generated)
+        pairs = zip(first.generated, other.generated, strict=False)
+        if not is_same or any(differs(made, wanted) for made, wanted in pairs):
             message = f"{kinds} make different objects of the {which}"
             yield Diagnostic(AGREES, Severity.ERROR, message, resource.location)
-
-
-def _make_the_same(first: Verdict, other: Verdict) -> bool:
-    """Report whether two forms generate the same objects, but for Kyverno's own labels."""
-    pairs = zip(first.generated, other.generated, strict=False)
-    is_as_many = len(first.generated) == len(other.generated)
-    return is_as_many and not any(differs(made, wanted) for made, wanted in pairs)
 
 
 def _later(forms: Sequence[Form], resource: Resource, world: World) -> Iterator[Diagnostic]:
@@ -175,19 +169,14 @@ def _judges(form: Form) -> bool:
     """Report whether the rules of a form reject at least one object and accept at least one.
     Mutating and generating rules do not count, and signatures of images are known to a registry
     only."""
-    rules = [rule for body in form.bodies for rule in body["spec"].get("rules") or ()]
-    return not any(
-        "mutate" in rule or "generate" in rule or _asks_for_signatures(rule) for rule in rules
-    ) and not all(_refuses_all(body["spec"]) for body in form.bodies)
-
-
-def _asks_for_signatures(rule: Body) -> bool:
-    entries = rule.get("verifyImages") or ()
-    return any(entry.get("attestors") or entry.get("attestations") for entry in entries)
-
-
-def _refuses_all(spec: Body) -> bool:
-    """Report whether a policy forbids all that it matches."""
-    denials = [rule.get("validate", {}).get("deny") for rule in spec.get("rules") or ()]
-    verdicts = [validation.get("expression") for validation in spec.get("validations") or ()]
-    return all(deny == {} for deny in denials) and all(text == "false" for text in verdicts)
+    for rule in (rule for body in form.bodies for rule in body["spec"].get("rules") or ()):
+        images = rule.get("verifyImages") or ()
+        has_signers = any(entry.get("attestors") or entry.get("attestations") for entry in images)
+        if "mutate" in rule or "generate" in rule or has_signers:
+            return False
+    for spec in (body["spec"] for body in form.bodies):
+        denials = [rule.get("validate", {}).get("deny") for rule in spec.get("rules") or ()]
+        verdicts = [validation.get("expression") for validation in spec.get("validations") or ()]
+        if any(deny != {} for deny in denials) or any(text != "false" for text in verdicts):
+            return True
+    return False

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import zip_longest
@@ -209,7 +210,7 @@ def check_policy(
         policy = read_policy(folder, "", shared)
     except InputError as error:
         return [_error(METADATA, error.message, error.location, error.hint)]
-    diagnostics = [*_description(policy), *_files(policy), *covered_values(policy)]
+    diagnostics = [*_files(policy), *covered_values(policy)]
     forms: list[list[Form]] = []
     for source in (policy.template, policy.cel):
         if source is not None:
@@ -217,7 +218,11 @@ def check_policy(
             diagnostics += problems
             forms += [made] if made else []
     if len(forms) == 2:
-        diagnostics += _same_kind(forms)
+        actions = [_kinds(form) for form in forms]
+        if actions[0] != actions[1]:
+            texts = [" and ".join(kinds) or "nothing" for kinds in actions]
+            message = f"is there to {texts[1]}, and its other form to {texts[0]}"
+            diagnostics.append(_error(FORMS, message, Location(forms[1][0].source.file, 1)))
     diagnostics += [*_remediation(policy, forms), *_judged(policy, forms)]
     if with_rules:
         filled = PolicySet(_admitting([made[:1] for made in forms]), ())
@@ -249,7 +254,11 @@ def _judged(policy: FolderPolicy, forms: Sequence[Sequence[Form]]) -> list[Diagn
     for at_example in zip_longest(*forms):
         present = [form for form in at_example if form is not None]
         diagnostics += decided(policy, present)
-    diagnostics += _left_out(forms)
+    # Require that the background matches at every example's parameters.
+    compiled = [item.policy for item in _admitting(forms) if isinstance(item.policy, Policy)]
+    unmatched = [warning for policy in compiled for warning in unmatched_in_background(policy)]
+    once = {diagnostic.message: diagnostic for diagnostic in unmatched}.values()
+    diagnostics += [replace(diagnostic, severity=Severity.ERROR) for diagnostic in once]
     misspelt = {
         str(diagnostic.location): diagnostic
         for diagnostic in PolicySet(_admitting(forms), ()).warnings
@@ -264,15 +273,6 @@ def _admitting(forms: Sequence[Sequence[Form]]) -> tuple[RunnablePolicy, ...]:
     return tuple(policy for made in forms for form in made for policy in form.admitting)
 
 
-def _description(policy: FolderPolicy) -> Iterator[Diagnostic]:
-    file = policy.folder / METADATA_FILE
-    missing = says_why(policy.title, policy.description)
-    if missing:
-        location = read_file(file)[0].locate("description")
-        hint = "say what goes wrong without it, then what it asks for"
-        yield _error(DESCRIPTION, missing, location, hint)
-
-
 def _remediation(policy: FolderPolicy, forms: Sequence[Sequence[Form]]) -> Iterator[Diagnostic]:
     """Require a remediation of policies that refuse objects."""
     if policy.remediation or not any(_REFUSING.intersection(_kinds(form)) for form in forms):
@@ -282,15 +282,12 @@ def _remediation(policy: FolderPolicy, forms: Sequence[Sequence[Form]]) -> Itera
     yield Diagnostic(REMEDIATION, Severity.WARNING, "says no remediation", location, hint)
 
 
-def _left_out(forms: Sequence[Sequence[Form]]) -> list[Diagnostic]:
-    """Require that the background matches at every example's parameters."""
-    compiled = [item.policy for item in _admitting(forms) if isinstance(item.policy, Policy)]
-    diagnostics = [warning for policy in compiled for warning in unmatched_in_background(policy)]
-    once = {diagnostic.message: diagnostic for diagnostic in diagnostics}.values()
-    return [replace(diagnostic, severity=Severity.ERROR) for diagnostic in once]
-
-
 def _files(policy: FolderPolicy) -> Iterator[Diagnostic]:
+    missing = says_why(policy.title, policy.description)
+    if missing:
+        location = read_file(policy.folder / METADATA_FILE)[0].locate("description")
+        hint = "say what goes wrong without it, then what it asks for"
+        yield _error(DESCRIPTION, missing, location, hint)
     if policy.cel is None:
         hint = f"write it to {CEL_FILE}, as a kind of {policy_fields.GROUP}"
         yield _error(FORMS, "has no form in CEL", Location(str(policy.folder)), hint)
@@ -299,17 +296,13 @@ def _files(policy: FolderPolicy) -> Iterator[Diagnostic]:
         (own.good, GOOD_FILE, "that it leaves alone"),
         (own.bad, BAD_FILE, "that it acts on"),
     ):
-        if file is None or not _documents(file):
+        has_objects = file is not None
+        # A file that cannot be read is reported elsewhere.
+        with suppress(InputError):
+            has_objects = file is not None and bool(read_file(file))
+        if not has_objects:
             hint = f"put some into {name}"
             yield _error(EXAMPLES, f"has no objects {what}", Location(str(policy.folder)), hint)
-
-
-def _documents(file: Path) -> bool:
-    """Report whether a file has documents; a file that cannot be read is reported elsewhere."""
-    try:
-        return bool(read_file(file))
-    except InputError:
-        return True
 
 
 def _made(policy: FolderPolicy, source: Source) -> tuple[list[Form], list[Diagnostic]]:
@@ -325,8 +318,13 @@ def _made(policy: FolderPolicy, source: Source) -> tuple[list[Form], list[Diagno
         where = Location(source.file, location.line, location.column)
         return [], [_error(FORMS, error.message, where, error.hint)]
     problems = list(_named(policy, source, forms))
-    beside = [*_minimum(policy, source, forms), *_warnings(forms)]
-    return ([] if problems else forms), problems + beside
+    made = [] if problems else forms
+    problems += _minimum(policy, source, forms)
+    # Kyverno's warnings; advice that holds for some policies alone is left out.
+    warnings = PolicySet(_admitting([forms]), ()).warnings
+    warned = (row for row in warnings if row.rule_id == WARNING_RULE)
+    problems += dict.fromkeys(row for row in warned if row.severity is Severity.WARNING)
+    return made, problems
 
 
 def _named(policy: FolderPolicy, source: Source, forms: Sequence[Form]) -> Iterator[Diagnostic]:
@@ -347,13 +345,6 @@ def _named(policy: FolderPolicy, source: Source, forms: Sequence[Form]) -> Itera
         yield _error(FORMS, "is empty at every example's parameters", start)
 
 
-def _warnings(forms: Sequence[Form]) -> Iterator[Diagnostic]:
-    """Kyverno's warnings; advice that holds for some policies alone is left out."""
-    diagnostics = PolicySet(_admitting([forms]), ()).warnings
-    warned = (diagnostic for diagnostic in diagnostics if diagnostic.rule_id == WARNING_RULE)
-    yield from dict.fromkeys(warning for warning in warned if warning.severity is Severity.WARNING)
-
-
 def _minimum(policy: FolderPolicy, source: Source, forms: Sequence[Form]) -> Iterator[Diagnostic]:
     """The ClusterPolicy must not need a newer Kyverno than metadata.yaml claims."""
     for body in (body for form in forms for body in form.bodies):
@@ -365,14 +356,6 @@ def _minimum(policy: FolderPolicy, source: Source, forms: Sequence[Form]) -> Ite
                 hint = f'say minimumKyverno: "{needed}"'
                 yield _error(MINIMUM, f"{message}came with {needed}", location, hint)
                 return
-
-
-def _same_kind(forms: Sequence[Sequence[Form]]) -> Iterator[Diagnostic]:
-    actions = [_kinds(form) for form in forms]
-    if actions[0] != actions[1]:
-        texts = [" and ".join(kinds) or "nothing" for kinds in actions]
-        message = f"is there to {texts[1]}, and its other form to {texts[0]}"
-        yield _error(FORMS, message, Location(forms[1][0].source.file, 1))
 
 
 def _kinds(forms: Sequence[Form]) -> list[Kind]:
@@ -411,16 +394,13 @@ def _text(result: CheckResult) -> Iterator[str]:
     counts = f"{counted(errors, 'error', 'errors')}, {counted(warnings, 'warning', 'warnings')}"
     yield f"{total}: {counts}"
     if result.mutation is not None:
-        yield _mutants(result.mutation)
-
-
-def _mutants(result: MutationResult) -> str:
-    text = f"examples show {result.killed} of {counted(result.changes, 'change')}"
-    if result.changes:
-        text += f" ({100 * result.killed / result.changes:.1f} %)"
-    if result.equal:
-        text += f"; {result.equal} more that change nothing, with a reason in {EQUAL_FILE}"
-    return f"{text}; {result.untried} not tried for lack of time" if result.untried else text
+        mutation = result.mutation
+        text = f"examples show {mutation.killed} of {counted(mutation.changes, 'change')}"
+        if mutation.changes:
+            text += f" ({100 * mutation.killed / mutation.changes:.1f} %)"
+        if mutation.equal:
+            text += f"; {mutation.equal} more that change nothing, with a reason in {EQUAL_FILE}"
+        yield f"{text}; {mutation.untried} not tried for lack of time" if mutation.untried else text
 
 
 def _changes(result: MutationResult) -> Body:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -180,13 +180,21 @@ class _Chart:
     """The parts of the chart that all environments share."""
 
     def __init__(self, library: Library, resolved: Sequence[Selection]) -> None:
-        self.policies = policies = tuple(_carried(library, resolved))
+        # The policies of the chart: those that the project names, and the whole Pod Security
+        # Standards, so that podSecurityStandard means what it says. A named policy replaces the
+        # standard's policy of the same name. Raises InputError for two policies of one name.
+        named: dict[str, ResolvedPolicy] = {}
+        for selection in resolved:
+            for name, given in selection.policies.items():
+                require_same(named.setdefault(name, given), given.policy, given.location)
+        carried = [given.policy for given in named.values()]
+        standard_policies = [policy for policy in library.policies.values() if is_standard(policy)]
+        carried += [policy for policy in standard_policies if policy.name not in named]
+        self.policies = policies = tuple(sorted(carried, key=lambda policy: policy.reference))
         self._templates = read_templates(policies)
         rules = {policy.policy.name: policy.rules for policy in self._templates}
         cel = {policy.policy.name: policy.cel_kind for policy in self._templates if policy.cel_kind}
-        standards = {
-            policy.name: policy.group for policy in library.policies.values() if is_standard(policy)
-        }
+        standards = {policy.name: policy.group for policy in standard_policies}
         standing = {policy.name: standards.get(policy.name, policy.group) for policy in policies}
         standing |= {
             entry.name: entry.group for entry in policies if isinstance(entry, FolderPolicy)
@@ -364,20 +372,6 @@ def _too_old(
         )
     hint = f"leave it out there: policies: {{{name}: {{enabled: false}}}}"
     return InputError(message, environment.locate("kyverno"), hint)
-
-
-def _carried(library: Library, resolved: Iterable[Selection]) -> list[LibraryPolicy]:
-    """Return the policies of the chart: those that the project names, and the whole Pod Security
-    Standards, so that podSecurityStandard means what it says. A named policy replaces the
-    standard's policy of the same name. Raises InputError for two policies of one name."""
-    named: dict[str, ResolvedPolicy] = {}
-    for selection in resolved:
-        for name, given in selection.policies.items():
-            require_same(named.setdefault(name, given), given.policy, given.location)
-    policies = [given.policy for given in named.values()]
-    standards = filter(is_standard, library.policies.values())
-    policies += [policy for policy in standards if policy.name not in named]
-    return sorted(policies, key=lambda policy: policy.reference)
 
 
 def _json_lines(items: Sequence[Json]) -> str:

@@ -428,23 +428,7 @@ class Tree:
                 if circle is not None and circle.is_plain and path in self._reached(bases):
                     at = Location(self.repository.name(os.path.join(path, circle.name)))
                     self.rows.append(unread(InputError(_CIRCLE, at, "take one of them out")))
-        self._unfold(roots)
-        for path in named:
-            component = self.at(path)
-            if path not in covered and component is not None and component.has_objects:
-                at = Location(self.repository.name(os.path.join(path, component.name)))
-                self.rows.append(Diagnostic(_NOTE, Severity.NOTE, _UNUSED, at, _UNUSED_HINT))
-        for kustomization in members:
-            self.taken.add(os.path.join(kustomization.folder, kustomization.name))
-            self.taken.update(file.real for file in kustomization.files)
-        self.taken -= set(self.plain)
-
-    def _is_component(self, folder: str) -> bool:
-        kustomization = self.at(folder)
-        return kustomization is not None and kustomization.is_component
-
-    def _unfold(self, roots: Sequence[str]) -> None:
-        """Find the builds of roots: entries in place of one that changes nothing."""
+        # Find the builds of roots: entries in place of one that changes nothing.
         unfolded: dict[str, None] = {}
         waiting, seen = list(roots), set(roots)
         while waiting:
@@ -458,16 +442,29 @@ class Tree:
             unfolded.update(dict.fromkeys(file for file in files if not self._is_left_out(file)))
             for reference in overlay.folders:
                 names = [os.path.join(reference.real, name) for name in NAMES]
-                if self.at(reference.real) is None and not any(map(os.path.isfile, names)):
+                base = self.at(reference.real)
+                if base is None and not any(map(os.path.isfile, names)):
                     at = Location(self.repository.name(os.path.join(overlay.folder, overlay.name)))
                     message = f"'{self.repository.name(reference.path)}' has no kustomization.yaml"
                     self.rows.append(unread(InputError(message, at, "name its files")))
-                below = self.at(reference.real)
-                name = "" if below is None else os.path.join(below.folder, below.name)
+                name = "" if base is None else os.path.join(base.folder, base.name)
                 if reference.real not in seen and not (name and self._is_left_out(name)):
                     seen.add(reference.real)
                     waiting.append(reference.real)
         self.plain = list(unfolded)
+        for path in named:
+            component = self.at(path)
+            if path not in covered and component is not None and component.has_objects:
+                at = Location(self.repository.name(os.path.join(path, component.name)))
+                self.rows.append(Diagnostic(_NOTE, Severity.NOTE, _UNUSED, at, _UNUSED_HINT))
+        for kustomization in members:
+            self.taken.add(os.path.join(kustomization.folder, kustomization.name))
+            self.taken.update(file.real for file in kustomization.files)
+        self.taken -= set(self.plain)
+
+    def _is_component(self, folder: str) -> bool:
+        kustomization = self.at(folder)
+        return kustomization is not None and kustomization.is_component
 
 
 def program() -> tuple[str, tuple[str, ...]] | None:

@@ -80,24 +80,22 @@ class _Patch:
 
     def place(self, built: Json, steps: Sequence[str], value: Json) -> Location | None:
         """Return the place where it sets a field of an object to a value."""
-        path = self._path(built, steps, value)
-        if path is None:
-            return None
-        location = self.document.locate(*path)
-        return location if self.around is None else self.around.place(location)
-
-    def _path(self, built: Json, steps: Sequence[str], value: Json) -> Sequence[str | int] | None:
         body = self.document.body
+        path: Sequence[str | int] | None = None
         if isinstance(body, dict):
-            path = followed(built, body, steps)
-            return path if len(path) == len(steps) and _sets(body, path, value) else None
+            own = followed(built, body, steps)
+            path = own if len(own) == len(steps) and _sets(body, own, value) else None
         for index, operation in enumerate(map(mapping_at, list_of(body))):
             above = pointer_steps(text_of(operation.get("path")))
             rest = steps[len(above) :]
             leads = all(left in ("-", right) for left, right in zip(above, steps, strict=False))
             if above and leads and _sets(operation.get("value"), rest, value):
-                return (index, "value", *rest)
-        return None
+                path = (index, "value", *rest)
+                break
+        if path is None:
+            return None
+        location = self.document.locate(*path)
+        return location if self.around is None else self.around.place(location)
 
 
 def _sets(body: Json, steps: Sequence[str], value: Json) -> bool:
@@ -226,13 +224,21 @@ class Origins:
     def _origin(self, origin: Body, body: Body) -> tuple[Resource | None, Location]:
         """Return an object as its file has it, and its place."""
         own = self.closure[0]
+        metadata, kind = mapping_at(body, "metadata"), text_of(body.get("kind"))
+        name, namespace = text_of(metadata.get("name")), text_of(metadata.get("namespace"))
         path = text_of(origin.get("path")) or text_of(origin.get("configuredIn"))
-        path = path or self._searched(body) or own.name
+        if not path:
+            # Without an annotation: the file that has the longest part of its name, for its kind.
+            matches = [
+                (len(part), namespace == part_namespace, file)
+                for part, part_namespace, file in self._sources.get(kind, ())
+                if part in name
+            ]
+            path = max(matches)[2] if matches else own.name
         file = os.path.normpath(os.path.join(own.folder, path))
         # The object of a file that a built one comes from: of its kind and, before prefixes and
         # suffixes, its name.
         candidates = self._resources(file)
-        name = text_of(mapping_at(body, "metadata").get("name"))
         same_kind = [item for item in candidates if item.kind == body.get("kind")] or candidates
         named = [resource for resource in same_kind if resource.name and resource.name in name]
         if named or len(same_kind) == 1:
@@ -242,18 +248,6 @@ class Origins:
             if file == os.path.join(kustomization.folder, kustomization.name):
                 return None, _generator(kustomization, body)
         return None, Location(self._name(file), 1)
-
-    def _searched(self, body: Body) -> str:
-        """Return the file that an object without an annotation comes from: the one that has the
-        longest part of its name, for its kind; empty if none has."""
-        metadata = mapping_at(body, "metadata")
-        name, namespace = text_of(metadata.get("name")), text_of(metadata.get("namespace"))
-        matches = [
-            (len(own), namespace == own_namespace, file)
-            for own, own_namespace, file in self._sources.get(text_of(body.get("kind")), ())
-            if own in name
-        ]
-        return max(matches)[2] if matches else ""
 
     @cached_property
     def _sources(self) -> Mapping[str, Sequence[tuple[str, str, str]]]:

@@ -10,7 +10,7 @@ import re
 import threading
 import time
 from collections.abc import Callable, Iterable
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 from urllib.parse import unquote, urlsplit
 
 from chartkit.documents.json_text import parse_json
@@ -61,7 +61,17 @@ class LiveSource:
     def get(self, path: str, /) -> Body:
         if self.fault is not None:
             raise self.fault
-        _check(path)
+        # Raises RefusedError for a path that leads elsewhere, or does more than to read.
+        if not path.startswith("/") or path.startswith("//") or _CONTROL.search(path):
+            raise RefusedError(0, "only paths of the API server can be requested")
+        asked = urlsplit(path)
+        root, *parts = [part for part in unquote(asked.path).split("/") if part] or [""]
+        # Behind the version, and the namespace where there is one: resource, name, subresource.
+        rest = parts[2 if root == "apis" else 1 :]
+        is_watch = rest[:1] == ["watch"] or _ENDLESS.search(asked.query)
+        rest = rest[2:] if rest[:1] == ["namespaces"] and len(rest) > 2 else rest
+        if is_watch or ".." in parts or _DOING.intersection(rest[2:3]):
+            raise RefusedError(0, "only read requests are sent")
         answer = self._patiently(path)
         if answer.status == _UNAUTHORIZED:
             hint = "log in again: the credentials are missing or have expired"
@@ -100,25 +110,21 @@ class LiveSource:
             response = self._cluster.send("GET", path, timeout=times, preload=False)
             try:
                 pause = retry_after(response.headers)
-                content = self._read(response)
+                parts: list[bytes] = []
+                size = 0
+                while part := response.read(1 << 20):
+                    parts.append(part)
+                    size += len(part)
+                    if size > MOST_BYTES:
+                        response.close()
+                        text = f"the answer has more than {MOST_BYTES >> 20} MiB"
+                        raise RefusedError(TOO_LARGE, text)
+                content = b"".join(parts)
                 return _Answer(response.status, content, 1.0 if pause is None else pause)
             finally:
                 response.release_conn()
         except HTTPError as error:
             raise self._unanswered(error) from None
-
-    @staticmethod
-    def _read(response: Any) -> bytes:
-        parts: list[bytes] = []
-        size = 0
-        while part := response.read(1 << 20):
-            parts.append(part)
-            size += len(part)
-            if size > MOST_BYTES:
-                response.close()
-                text = f"the answer has more than {MOST_BYTES >> 20} MiB"
-                raise RefusedError(TOO_LARGE, text)
-        return b"".join(parts)
 
     def _unanswered(self, error: Exception) -> SourceError:
         from urllib3 import exceptions
@@ -152,20 +158,6 @@ class LiveSource:
             for secret in value.split()[-1:] if " " in value else ():
                 text = text.replace(secret, "***")
         return text[:_MOST_SAID]
-
-
-def _check(path: str) -> None:
-    """Raises RefusedError for a path that leads elsewhere, or does more than to read."""
-    if not path.startswith("/") or path.startswith("//") or _CONTROL.search(path):
-        raise RefusedError(0, "only paths of the API server can be requested")
-    asked = urlsplit(path)
-    root, *parts = [part for part in unquote(asked.path).split("/") if part] or [""]
-    # Behind the version, and the namespace where there is one: resource, name, subresource.
-    rest = parts[2 if root == "apis" else 1 :]
-    is_watch = rest[:1] == ["watch"] or _ENDLESS.search(asked.query)
-    rest = rest[2:] if rest[:1] == ["namespaces"] and len(rest) > 2 else rest
-    if is_watch or ".." in parts or _DOING.intersection(rest[2:3]):
-        raise RefusedError(0, "only read requests are sent")
 
 
 class Watches:

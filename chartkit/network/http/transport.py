@@ -140,7 +140,16 @@ class Transport:
     def _in_time(self, request: Request) -> Response | NetworkError:
         def work() -> Response | NetworkError:
             try:
-                return self._attempt(request)
+                with self.sent(request) as response:
+                    announced = announced_length(response)
+                    wrong = request.size is not None and announced not in (None, request.size)
+                    if response.status == _OK and wrong:
+                        raise NetworkError(Fault.SIZE, str(announced))
+                    content, fault = read_body(response, request.most, self._limits.patience)
+                    if fault is not None:
+                        raise fault
+                    headers = {key.lower(): value for key, value in response.headers.items()}
+                    return Response(response.status, headers, content)
             except NetworkError as error:
                 return error
 
@@ -149,23 +158,15 @@ class Transport:
         except TimeoutError:
             return NetworkError(Fault.OVERDUE)
 
-    def _attempt(self, request: Request) -> Response:
-        with self.sent(request) as response:
-            announced = announced_length(response)
-            wrong = request.size is not None and announced not in (None, request.size)
-            if response.status == _OK and wrong:
-                raise NetworkError(Fault.SIZE, str(announced))
-            content, fault = read_body(response, request.most, self._limits.patience)
-            if fault is not None:
-                raise fault
-            headers = {key.lower(): value for key, value in response.headers.items()}
-            return Response(response.status, headers, content)
-
     @contextmanager
     def sent(self, request: Request) -> Iterator[BaseHTTPResponse]:
         """Send a request once and follow redirects; gives the answer with its body to be read.
         Raises NetworkError with the URL that failed."""
-        here, path = _read(request.url), self._path_to(request)
+        here, path = _read(request.url), list[Hop]()
+        if request.via:
+            before = _read(request.via)
+            dials = (dial for key, (dial, _) in self._pools.items() if key[:2] == before.origin)
+            path.append(Hop(before, next(dials, Dial(before.host_port))))
         for _ in range(self._limits.redirects + 1):
             with _failing_at(here):
                 dial, connections = self._connections(here, self._route(here, path))
@@ -197,13 +198,6 @@ class Transport:
             path.append(Hop(here, dial))
             here = there
         raise _not_followed(path[-1].url, here.text, NetworkError(Fault.REDIRECTS))
-
-    def _path_to(self, request: Request) -> list[Hop]:
-        if not request.via:
-            return []
-        before = _read(request.via)
-        dials = (dial for key, (dial, _) in self._pools.items() if key[:2] == before.origin)
-        return [Hop(before, next(dials, Dial(before.host_port)))]
 
     def _connections(self, here: Url, dial: Dial) -> tuple[Dial, HTTPConnectionPool | ProxyManager]:
         """Return the dial of a URL, and the pool of connections that it was made for."""

@@ -6,7 +6,7 @@ environment's action, exclusions and Kyverno version, and with those values.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from functools import lru_cache, partial
@@ -64,9 +64,23 @@ def examples(
     shown = {item.name: _PolicyExamples(item, item.name) for item in policies}
     reporting = {name: _PolicyExamples(by_name[name], f"{name} ({_REPORTING})") for name in shown}
     rounds = [(pair, render(subject)) for pair, render in _rounds(subject, policies)]
-    places = {_identity(resource): resource.location for resource in here.found}
+    locations = {_identity(resource): resource.location for resource in here.found}
     for round_, future in rounds:
-        compiled = _compiled(future.result(), round_, places)
+        # The compiled policies of each template, by form, the ClusterPolicy first: in CEL, a
+        # template may give several policies and bindings. Policies of the environment, which no
+        # example names, are compiled already.
+        by_template: dict[str, dict[str, list[Resource]]] = {}
+        for resource in future.result().resources:
+            by_form = by_template.setdefault(Path(resource.location.file).stem, {})
+            location = locations.get(_identity(resource), resource.location)
+            located = Resource(resource.body, location)
+            by_form.setdefault(resource.api_version.partition("/")[0], []).append(located)
+        compiled = {
+            name: [
+                compiled_set(group) for _, group in sorted(by_template.get(name, {"": []}).items())
+            ]
+            for name in {policy.name for policy, _ in round_}
+        }
         for policy, example in round_:
             for file, expected_bad in ((example.good, False), (example.bad, True)):
                 if file is not None:
@@ -157,23 +171,6 @@ def _render(
         settings[policy.name] = {"parameters": _wanted(policy, example)}
     part = part_of(subject.policies, [policy for policy, _ in round_])
     return subject.policies.start_rendering({"policies": settings}, part=part)
-
-
-def _compiled(
-    rendered: RenderedChart, round_: _Round, places: Mapping[tuple[str, ...], Location]
-) -> Mapping[str, Sequence[PolicySet]]:
-    """Return the compiled policies of each template, by form, the ClusterPolicy first: in CEL, a
-    template may give several policies and bindings. places: those of the environment's policies,
-    which are compiled already; no example names them."""
-    by_template: dict[str, dict[str, list[Resource]]] = {}
-    for resource in rendered.resources:
-        forms = by_template.setdefault(Path(resource.location.file).stem, {})
-        policy = Resource(resource.body, places.get(_identity(resource), resource.location))
-        forms.setdefault(resource.api_version.partition("/")[0], []).append(policy)
-    return {
-        name: [compiled_set(group) for _, group in sorted(by_template.get(name, {"": []}).items())]
-        for name in {policy.name for policy, _ in round_}
-    }
 
 
 def _identity(resource: Resource) -> tuple[str, ...]:

@@ -15,11 +15,9 @@ from typing import Final
 from chartkit.engine import AUDIT, ENFORCE
 from chartkit.engine.cluster_policy.handler import rule_action
 from chartkit.engine.cluster_policy.policy import ActionOverride, Policy, read_policy
-from chartkit.engine.kubernetes.selectors import LabelSelector
 from chartkit.errors import CompileError
 from chartkit.helm.embedded_code import UNKNOWN
 from chartkit.library.policies import FolderPolicy, LibraryPolicy
-from chartkit.library.profiles import ResolvedPolicy
 from chartkit.library.templating import source_mistakes
 from chartkit.library.upstream import UpstreamForm, UpstreamPolicy
 from chartkit.model import Body, Json, Location, Resource, mapping_at
@@ -55,46 +53,39 @@ class _OwnAction:
 def own_policies(subject: CheckTarget, carried: Sequence[LibraryPolicy]) -> Iterator[Row]:
     """Return rows for what upstream policies keep of their own text."""
     exclusions = Exclusions(subject)
+    env = subject.environment.name
     rendered: dict[str, list[Resource]] = {}
     for resource in subject.policies.rendered().resources:
         rendered.setdefault(resource.name, []).append(resource)
     for resolved in subject.resolved.policies.values() if subject.resolved else ():
-        yield from _instead(subject, resolved)
+        # A policy of the project's own library may hide another library's policy.
+        hiding = resolved.policy
+        if hiding.instead_of:
+            others = ", ".join(hiding.instead_of)
+            message = f"{hiding.name} is {hiding.qualified}, which goes before {others}"
+            hint = f"name {hiding.instead_of[0]} to have that one"
+            if hiding.qualified in hiding.instead_of:
+                file = hiding.template.file
+                message = f"{hiding.name} is {file}, which goes before {others} of vendor/"
+                hint = "give one of the two libraries another name to have that one"
+            yield Row(env, CHECK, Outcome.NOTE, message, resolved.location, hint)
     for policy in carried:
         wrong = source_mistakes(policy)
-        yield from findings(subject.environment.name, CHECK, wrong, Location(policy.template.file))
+        yield from findings(env, CHECK, wrong, Location(policy.template.file))
         if isinstance(policy, UpstreamPolicy):
             yield from _rows(subject, policy, rendered, exclusions)
         elif isinstance(policy, FolderPolicy) and policy.name in rendered:
-            yield from _ignored(subject, policy)
-
-
-def _instead(subject: CheckTarget, resolved: ResolvedPolicy) -> Iterator[Row]:
-    """Yield a note if a policy of the project's own library hides another library's policy."""
-    policy = resolved.policy
-    if policy.instead_of:
-        others = ", ".join(policy.instead_of)
-        message = f"{policy.name} is {policy.qualified}, which goes before {others}"
-        hint = f"name {policy.instead_of[0]} to have that one"
-        if policy.qualified in policy.instead_of:
-            message = (
-                f"{policy.name} is {policy.template.file}, which goes before {others} of vendor/"
-            )
-            hint = "give one of the two libraries another name to have that one"
-        env = subject.environment.name
-        yield Row(env, CHECK, Outcome.NOTE, message, resolved.location, hint)
-
-
-def _ignored(subject: CheckTarget, policy: FolderPolicy) -> Iterator[Row]:
-    """A warning for each action and failurePolicy of chartkit's own format: values decide."""
-    for source in filter(None, (policy.template, policy.cel)):
-        for match in _ACTION.finditer(source.text):
-            location = Location(source.file, source.text.count("\n", 0, match.start()) + 1)
-            message = f"{policy.name}: {match[1]} has no effect in chartkit's own format"
-            hint = f"give the action in a profile: policies: {{{policy.reference}: {{action: …}}}}"
-            if match[1] == "failurePolicy":
-                hint = f"set policies.{policy.name}.failurePolicy in the chart's values"
-            yield Row(subject.environment.name, CHECK, Outcome.WARNING, message, location, hint)
+            # In chartkit's own format, values decide on actions and failure policies.
+            for source in filter(None, (policy.template, policy.cel)):
+                for match in _ACTION.finditer(source.text):
+                    line = source.text.count("\n", 0, match.start()) + 1
+                    message = f"{policy.name}: {match[1]} has no effect in chartkit's own format"
+                    setting = f"policies: {{{policy.reference}: {{action: …}}}}"
+                    hint = f"give the action in a profile: {setting}"
+                    if match[1] == "failurePolicy":
+                        hint = f"set policies.{policy.name}.failurePolicy in the chart's values"
+                    location = Location(source.file, line)
+                    yield Row(env, CHECK, Outcome.WARNING, message, location, hint)
 
 
 def _rows(
@@ -105,15 +96,14 @@ def _rows(
 ) -> Iterator[Row]:
     name = subject.environment.name
     there = [resource for resource in rendered.get(policy.name, ()) if resource.kind == policy.kind]
-    compared = list(_compared(policy, rendered))
     if not there:
         # A note on a policy that the environment selects but does not install.
         resolved = subject.resolved.policies.get(policy.name) if subject.resolved else None
         if resolved is not None and not resolved.enabled:
             message = f"{policy.name} ({policy.location}) is switched off"
-            env = subject.environment.name
-            yield Row(env, CHECK, Outcome.NOTE, message, resolved.location)
+            yield Row(name, CHECK, Outcome.NOTE, message, resolved.location)
         return
+    compared = list(_compared(policy, there[0], rendered))
     changed = [action for action in compared if action.before != action.after]
     if changed:
         yield from _changed(subject, policy, changed)
@@ -187,16 +177,12 @@ def _kept(
 
 
 def _compared(
-    policy: UpstreamPolicy, rendered: Mapping[str, Sequence[Resource]]
+    policy: UpstreamPolicy, there: Resource, rendered: Mapping[str, Sequence[Resource]]
 ) -> Iterable[_OwnAction]:
-    there = [resource for resource in rendered.get(policy.name, ()) if resource.kind == policy.kind]
-    if not there:
-        return ()
     if policy.form is UpstreamForm.RULES:
-        return _of_rules(policy, there[0])
+        return _of_rules(policy, there)
     if policy.form is UpstreamForm.CEL:
-        split = rendered.get(f"{policy.name}-audit", ())
-        return _of_cel(policy, there[0], split)
+        return _of_cel(policy, there, rendered.get(f"{policy.name}-audit", ()))
     if policy.form is UpstreamForm.ADMISSION:
         return _of_bindings(policy, rendered)
     return ()
@@ -256,20 +242,15 @@ def _probe(override: ActionOverride) -> tuple[tuple[str, Mapping[str, str]], str
     """A labelled namespace that an override applies to, and the override's scope in words."""
     names = override.namespaces or ()
     name = names[0].replace("*", "").replace("?", "x") if names else _ELSEWHERE
-    selector = override.namespace_selector
-    labels = _labels(selector) if selector is not None else {}
+    labels: dict[str, str] = {}
+    if override.namespace_selector is not None:
+        labels.update(override.namespace_selector.labels)
+        for requirement in override.namespace_selector.expressions:
+            if requirement.operator in ("In", "Exists"):
+                labels[requirement.key] = requirement.values[0] if requirement.values else "x"
     said = [", ".join(names)] if names else []
     said += [f"{key}={value}" for key, value in labels.items()]
     return (name, labels), "namespaces " + (" with ".join(said) or "that its selector names")
-
-
-def _labels(selector: LabelSelector) -> dict[str, str]:
-    """Return labels that match a selector, as far as it names them."""
-    named = dict(selector.labels)
-    for requirement in selector.expressions:
-        if requirement.operator in ("In", "Exists"):
-            named[requirement.key] = requirement.values[0] if requirement.values else "x"
-    return named
 
 
 def _of_cel(

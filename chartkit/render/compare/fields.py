@@ -154,8 +154,14 @@ def differences(before: Json, after: Json, path: FieldPath = ()) -> Iterator[Fie
     elif isinstance(before, list) and isinstance(after, list):
         key = _key(before, after)
         if key:
-            items = [{str(item[key]): item for item in side} for side in (before, after)]
-            yield from _of_items(items[0], items[1], path)
+            old_items, new_items = (
+                {str(item[key]): item for item in side} for side in (before, after)
+            )
+            yield from _of_maps(old_items, new_items, path)
+            # The order of the same items has a meaning for environment variables and rules.
+            is_same = old_items.keys() == new_items.keys()
+            if is_same and list(old_items) != list(new_items):
+                yield FieldChange(path, list(old_items), list(new_items))
             return
         canonical = partial(json.dumps, sort_keys=True, ensure_ascii=False)
         old, new = (list(map(canonical, items)) for items in (before, after))
@@ -187,16 +193,6 @@ def _of_maps(
             yield FieldChange(step, ABSENT, after[key])
         else:
             yield from differences(before[key], after[key], step)
-
-
-def _of_items(
-    before: Mapping[str, Json], after: Mapping[str, Json], path: FieldPath
-) -> Iterator[FieldChange]:
-    """Yield changes of items that have names. Their order is a difference only if the names are the
-    same: it has a meaning for environment variables and rules."""
-    yield from _of_maps(before, after, path)
-    if set(before) == set(after) and list(before) != list(after):
-        yield FieldChange(path, list(before), list(after))
 
 
 def _key(before: list[Json], after: list[Json]) -> str:
@@ -255,19 +251,19 @@ def identity(resource: Resource) -> Identity:
 
 def compare(before: Iterable[Resource], after: Iterable[Resource]) -> list[ObjectChange]:
     """Return every object that differs, ordered by identity."""
-    old, new = ({identity(item): item.body for item in side} for side in (before, after))
-    changes = (_change(key, old.get(key), new.get(key)) for key in sorted({*old, *new}))
-    return [change for change in changes if change is not None]
-
-
-def _change(identity: Identity, before: Body | None, after: Body | None) -> ObjectChange | None:
-    before, after = without_secret_values(before, after), without_secret_values(after, before)
-    if before is None or after is None:
-        what = What.ADDED if before is None else What.REMOVED
-        before, after = (side and with_defaults(side, side)[0] for side in (before, after))
-        return ObjectChange(identity, what, before, after)
-    if before == after:
-        return None
-    before, after = with_defaults(before, after)
-    fields = tuple(differences(before, after))
-    return ObjectChange(identity, What.CHANGED, before, after, fields) if fields else None
+    old_bodies, new_bodies = (
+        {identity(item): item.body for item in side} for side in (before, after)
+    )
+    changes: list[ObjectChange] = []
+    for key in sorted({*old_bodies, *new_bodies}):
+        old, new = old_bodies.get(key), new_bodies.get(key)
+        old, new = without_secret_values(old, new), without_secret_values(new, old)
+        if old is None or new is None:
+            what = What.ADDED if old is None else What.REMOVED
+            old, new = (side and with_defaults(side, side)[0] for side in (old, new))
+            changes.append(ObjectChange(key, what, old, new))
+        elif old != new:
+            old, new = with_defaults(old, new)
+            if fields := tuple(differences(old, new)):
+                changes.append(ObjectChange(key, What.CHANGED, old, new, fields))
+    return changes

@@ -144,23 +144,29 @@ def _compared_page(report: ReportChanges, guide: Guide) -> str:
 def _finding(row: Body, name: str) -> Finding:
     policy, rule = text_of(row.get("policy")), text_of(row.get("rule"))
     result = text_of(row.get("result"))
-    category = text_of(row.get("category"))
+    location = Location(text_of(row.get("location")))
+    if match := _PLACE.fullmatch(location.file):
+        location = Location(match["file"], int(match["line"] or 0), int(match["column"] or 0))
+    accepted, acceptance = mapping_at(row.get("accepted")), None
+    if accepted.get("state") in list(AcceptedAs):
+        reason, until = text_of(accepted.get("reason")), text_of(accepted.get("until"))
+        acceptance = Acceptance(AcceptedAs(accepted["state"]), reason, until)
     return Finding(
         FindingRule(
             f"{policy}/{rule}" if rule else policy,
             policy,
             rule,
             severity=text_of(row.get("severity")),
-            category=category,
+            category=text_of(row.get("category")),
         ),
         _LEVELS[result],
         result,
         text_of(row.get("message")),
-        _location(text_of(row.get("location"))),
+        location,
         text_of(row.get("field")),
         resource=_resource(text_of(row.get("resource"))),
         action=text_of(row.get("action")),
-        acceptance=_acceptance(row.get("accepted")),
+        acceptance=acceptance,
         environment=name,
     )
 
@@ -173,21 +179,6 @@ def _resource(identity: str) -> Resource | None:
     version, kind, namespace, name = parts
     metadata = {"name": name, **({"namespace": namespace} if namespace else {})}
     return Resource({"apiVersion": version, "kind": kind, "metadata": metadata})
-
-
-def _location(text: str) -> Location:
-    match = _PLACE.fullmatch(text)
-    if match is None:
-        return Location(text)
-    return Location(match["file"], int(match["line"] or 0), int(match["column"] or 0))
-
-
-def _acceptance(value: Json) -> Acceptance | None:
-    body = mapping_at(value)
-    state = body.get("state")
-    if state not in list(AcceptedAs):
-        return None
-    return Acceptance(AcceptedAs(state), text_of(body.get("reason")), text_of(body.get("until")))
 
 
 def _merged_text(reports: Sequence[StoredReport]) -> Iterator[str]:

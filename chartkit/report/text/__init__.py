@@ -17,7 +17,6 @@ from chartkit.report.model import (
     INCOMPLETE,
     NONE_ACCEPTED,
     SEVERITIES,
-    Acceptance,
     Accepted,
     AcceptedAs,
     PolicyFacts,
@@ -88,7 +87,17 @@ class TextWriter:
             if is_found:
                 failures.append((result, self._options.facts(result)))
             if is_found or self._options.detailed:
-                lines.extend(self._result(resource, result, acceptance))
+                rule, severity, message = self._known(result)
+                action = self._options.action(resource, result)
+                about = f"{action}, {severity}" if action and severity else action or severity
+                lines += [f"{rule} ({about})", *message]
+                places = _place_lines(resource, result, self._options.detailed)
+                lines += [f"        {line}" for line in places]
+                if result.why:
+                    first, *below = result.why
+                    lines += [f"        why: {first}", *(f"        {line}" for line in below)]
+                if acceptance is not None:
+                    lines.append(f"        {shown(str(acceptance))}")
             elif acceptance is not None and (
                 acceptance.state is AcceptedAs.SUPPRESSED and (not self._options.quiet)
             ):
@@ -158,22 +167,6 @@ class TextWriter:
 
     def _note(self, head: str, line: str) -> None:
         self._made.setdefault(head, Spool()).write(fold(f"  {line}\n", self._options.width))
-
-    def _result(
-        self, resource: Resource, result: RuleResult, acceptance: Acceptance | None
-    ) -> list[str]:
-        rule, severity, message = self._known(result)
-        action = self._options.action(resource, result)
-        about = f"{action}, {severity}" if action and severity else action or severity
-        lines = [f"{rule} ({about})", *message]
-        places = _place_lines(resource, result, self._options.detailed)
-        lines += [f"        {line}" for line in places]
-        if result.why:
-            first, *below = result.why
-            lines += [f"        why: {first}", *(f"        {line}" for line in below)]
-        if acceptance is not None:
-            lines.append(f"        {shown(str(acceptance))}")
-        return lines
 
     def _parts(self, result: RuleResult) -> tuple[str, str, list[str]]:
         """Return the status with the rule, the severity, and the lines of the message."""

@@ -8,7 +8,6 @@ from typing import Final, NamedTuple
 
 from chartkit.engine.kubernetes.kinds import CRD_GROUP, CustomNames, GroupVersionKind
 from chartkit.model import (
-    Body,
     Diagnostic,
     FieldPath,
     Json,
@@ -115,12 +114,27 @@ def _versions(
         if not isinstance(name, str) or not name:
             faults.append(_fault(resource, "must have a name", f"/spec/versions/{at}"))
         elif version.get("served") is not False:
+            where = ("spec", "versions", at)
+            body = mapping_at(version, "schema").get("openAPIV3Schema")
+            schema = None
+            if body is None:
+                message = "has no schema.openAPIV3Schema: its objects are not validated"
+                faults.append(_fault(resource, message, pointer_of(*where)))
+            else:
+                # A schema that repeats the one before it, as those of overlays do, is read once.
+                read = schemas.get((resource.name, name))
+                if read is None or read.body != body:
+                    read = schemas[resource.name, name] = _read(body)
+                for steps, message in read.faults:
+                    pointer = pointer_of(*where, "schema", "openAPIV3Schema", *steps)
+                    faults.append(_fault(resource, message, pointer))
+                schema = read.schema
             yield CustomKind(
                 definition=resource.name or f"{plural}.{group}",
                 kind=GroupVersionKind(str(group), name, str(kind)),
                 plural=str(plural),
                 namespaced=scope == "Namespaced",
-                schema=_schema(resource, version, at, faults, schemas),
+                schema=schema,
                 drops_status=isinstance(mapping_at(version, "subresources").get("status"), dict),
                 location=resource.location,
             )
@@ -132,31 +146,6 @@ class _Read(NamedTuple):
     body: Json
     schema: Schema | None
     faults: Sequence[tuple[FieldPath, str]]
-
-
-def _schema(
-    resource: Resource,
-    version: Body,
-    at: int,
-    faults: list[Diagnostic],
-    schemas: dict[tuple[str, str], _Read],
-) -> Schema | None:
-    """Return the schema of a version, after adding its faults. A schema that repeats the one
-    before it, as those of overlays do, is read once."""
-    where = ("spec", "versions", at)
-    body = mapping_at(version, "schema").get("openAPIV3Schema")
-    if body is None:
-        message = "has no schema.openAPIV3Schema: its objects are not validated"
-        faults.append(_fault(resource, message, pointer_of(*where)))
-        return None
-    key = resource.name, version["name"]
-    read = schemas.get(key)
-    if read is None or read.body != body:
-        read = schemas[key] = _read(body)
-    for path, message in read.faults:
-        pointer = pointer_of(*where, "schema", "openAPIV3Schema", *path)
-        faults.append(_fault(resource, message, pointer))
-    return read.schema
 
 
 def _read(body: Json) -> _Read:

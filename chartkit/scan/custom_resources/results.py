@@ -213,34 +213,30 @@ def _members(
         return
     if isinstance(value, dict):
         if schema.embeds and not is_root:
-            yield from _embedded(value, path, keys)
+            for key in ("apiVersion", "kind"):
+                field = (*path, key)
+                name = field_name(field, keys)
+                given = value.get(key, _ABSENT)
+                if given is _ABSENT:
+                    yield problem(field, name, Reason.REQUIRED)
+                elif not isinstance(given, str):
+                    yield problem(field, name, Reason.INVALID, "must be a string", given)
+                elif not given:
+                    yield problem(field, name, Reason.INVALID, "must not be empty", given)
+                elif key == "kind" and (faults := label_1035(given.lower())):
+                    detail = f"may have mixed case, but should otherwise match: {','.join(faults)}"
+                    yield problem(field, name, Reason.INVALID, detail, given)
+                elif key == "apiVersion" and given.count("/") > 1:
+                    detail = f"unexpected GroupVersion string: {given}"
+                    yield problem(field, name, Reason.INVALID, detail, given)
         for key, below in value.items():
             is_key = key not in schema.properties
-            here = keys | {len(path)} if is_key else keys
-            yield from _members(member(schema, key), below, (*path, key), here)
+            keys_here = keys | {len(path)} if is_key else keys
+            yield from _members(member(schema, key), below, (*path, key), keys_here)
     elif isinstance(value, list):
         yield from _repeated(schema, value, path, keys)
         for at, below in enumerate(value):
             yield from _members(schema.items, below, (*path, at), keys)
-
-
-def _embedded(body: Body, path: FieldPath, keys: frozenset[int]) -> Iterator[Problem]:
-    for key in ("apiVersion", "kind"):
-        here = (*path, key)
-        name = field_name(here, keys)
-        given = body.get(key, _ABSENT)
-        if given is _ABSENT:
-            yield problem(here, name, Reason.REQUIRED)
-        elif not isinstance(given, str):
-            yield problem(here, name, Reason.INVALID, "must be a string", given)
-        elif not given:
-            yield problem(here, name, Reason.INVALID, "must not be empty", given)
-        elif key == "kind" and (faults := label_1035(given.lower())):
-            detail = f"may have mixed case, but should otherwise match: {','.join(faults)}"
-            yield problem(here, name, Reason.INVALID, detail, given)
-        elif key == "apiVersion" and given.count("/") > 1:
-            detail = f"unexpected GroupVersion string: {given}"
-            yield problem(here, name, Reason.INVALID, detail, given)
 
 
 def _repeated(

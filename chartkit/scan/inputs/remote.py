@@ -37,7 +37,12 @@ class RemotePaths:
 
     def _fetched(self, text: str) -> str:
         if is_stored(text):
-            return self._downloaded(text)
+            folder = TemporaryFolder()
+            self._folders.append(folder)
+            path = str(download_object(text, folder.path))
+            self._names[path] = text
+            self._names[f"{folder.path}{os.sep}"] = f"{text.rstrip('/')}/"
+            return path
         fetched = fetch(read_remote(text), read_hosts(self.hosts))
         if not fetched.source.is_pinned:
             is_git, revision = fetched.source.is_git, fetched.revision
@@ -55,14 +60,6 @@ class RemotePaths:
         self._names[f"{folder.path}{os.sep}"] = f"{fetched.source.shown}//"
         self._names.setdefault(str(folder.path), fetched.source.shown)
         return path
-
-    def _downloaded(self, url: str) -> str:
-        folder = TemporaryFolder()
-        self._folders.append(folder)
-        path = download_object(url, folder.path)
-        self._names[str(path)] = url
-        self._names[f"{folder.path}{os.sep}"] = f"{url.rstrip('/')}/"
-        return str(path)
 
     def name(self, file: str) -> str:
         """Return the name of a file in messages."""

@@ -95,12 +95,25 @@ class Pool(Generic[T, R]):
                 self._give(worker, number)
                 following = next(source, None)
             if taken in self._answers:
-                yield self._taken(taken)
+                is_answer, content = self._answers.pop(taken)
+                del self._tasks[taken]
+                if not is_answer:
+                    raise content
+                yield content
                 taken += 1
             elif not self._tasks:
                 return
             else:
-                self._wait()
+                # Take the answers of workers, and replace those that ended.
+                by_pipe = {worker.pipe: worker for worker in self._workers}
+                for pipe in wait(list(by_pipe)):
+                    worker = by_pipe[pipe]  # type: ignore[index]
+                    try:
+                        answer = worker.pipe.recv()
+                    except (EOFError, ConnectionResetError):
+                        self._replace(worker)
+                    else:
+                        self._answers[worker.given.popleft()] = answer
 
     def end(self, is_done: bool = False) -> None:
         """End all workers: at once, or where all is done as they end by themselves."""
@@ -112,14 +125,6 @@ class Pool(Generic[T, R]):
         for worker in self._workers:
             _reap(worker.process)
         self._workers.clear()
-
-    def _taken(self, number: int) -> R:
-        is_answer, content = self._answers.pop(number)
-        del self._tasks[number]
-        if not is_answer:
-            raise content
-        answer: R = content
-        return answer
 
     def _idle(self) -> _Worker[T] | None:
         """Return the worker with the fewest tasks, or a new one; None where all have enough."""
@@ -135,18 +140,6 @@ class Pool(Generic[T, R]):
         # A worker that has ended shows when its answer is awaited.
         with suppress(BrokenPipeError, ConnectionResetError):
             worker.pipe.send(self._tasks[number].content)
-
-    def _wait(self) -> None:
-        """Take the answers of workers, and replace those that ended."""
-        by_pipe = {worker.pipe: worker for worker in self._workers}
-        for pipe in wait(list(by_pipe)):
-            worker = by_pipe[pipe]  # type: ignore[index]
-            try:
-                answer = worker.pipe.recv()
-            except (EOFError, ConnectionResetError):
-                self._replace(worker)
-            else:
-                self._answers[worker.given.popleft()] = answer
 
     def _replace(self, ended: _Worker[T]) -> None:
         """Give an ended worker's tasks to a new one; its current one gets no third try."""

@@ -179,22 +179,17 @@ def mentions() -> Mapping[str, Mentions]:
             said = f"{name.upper()} {control.id}", control.source
             for reference in (*control.policies, *control.also):
                 controls.setdefault(reference, []).append(said)
-    profiles = _profiles()
-    return {
-        reference: Mentions(tuple(controls.get(reference, ())), tuple(profiles.get(reference, ())))
-        for reference in {**controls, **profiles}
-    }
-
-
-def _profiles() -> dict[str, list[str]]:
     profiles: dict[str, list[str]] = {}
     library = read_library([bundled.library_dir()])
     for file in sorted(bundled.profiles_dir().glob("*.yaml")):
         profile = read_profile(file.stem, Path())
         for policy in resolve([profile], library).policies.values():
-            said = profile.name if policy.enabled else f"{profile.name} (switched off)"
-            profiles.setdefault(policy.policy.reference, []).append(said)
-    return profiles
+            label = profile.name if policy.enabled else f"{profile.name} (switched off)"
+            profiles.setdefault(policy.policy.reference, []).append(label)
+    return {
+        reference: Mentions(tuple(controls.get(reference, ())), tuple(profiles.get(reference, ())))
+        for reference in {**controls, **profiles}
+    }
 
 
 def documented(names: Sequence[str], project: Path) -> list[DocumentedLibrary]:

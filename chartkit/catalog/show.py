@@ -82,6 +82,9 @@ def details(entry: Entry, root: Path) -> Details:
         cel = file.parent / CEL_FILE
         if cel.is_file():
             sources.append(Source(str(cel), read_source(cel)))
+    about = mapping_at(metadata, "control")
+    name, link = str(about.get("name")), str(about.get("source"))
+    control = Control(one_line(name), one_line(link)) if link.startswith("https://") else None
     return Details(
         entry,
         parameters,
@@ -89,15 +92,8 @@ def details(entry: Entry, root: Path) -> Details:
         examples_of(entry, root),
         one_line(str(metadata.get("remediation") or "")),
         tuple(one_line(name) for name in texts_of(metadata.get("counterpart"))),
-        _control(metadata),
+        control,
     )
-
-
-def _control(metadata: Body) -> Control | None:
-    body = metadata.get("control")
-    if not isinstance(body, dict) or not str(body.get("source")).startswith("https://"):
-        return None
-    return Control(one_line(str(body.get("name"))), one_line(str(body["source"])))
 
 
 def _mapping(file: Path) -> Body:
@@ -142,20 +138,17 @@ def _text(shown: Details, width: int | None) -> Iterator[Block]:
         about = one_line(str(schema.get("description") or ""))
         yield f"  {name} ({one_line(str(schema.get('type')))}, default {default}): {about}"
     yield from needs_lines(shown.entry)
-    yield Code(list(_body(shown)))
-
-
-def _body(shown: Details) -> Iterator[str]:
+    code: list[str] = []
     for source in shown.sources:
-        yield f"\n# {source.file}"
-        yield from _printable(source.text)
+        code += [f"\n# {source.file}", *_printable(source.text)]
     examples = (shown.examples.acts, shown.examples.leaves)
-    for verb, resource in zip(does(shown.entry), examples, strict=True):
+    for verb, resource in zip(does(entry), examples, strict=True):
         if resource is None:
-            yield f"\n# no example that it {verb} stands beside it"
+            code.append(f"\n# no example that it {verb} stands beside it")
         else:
-            yield f"\n# an example that it {verb}: {resource.location}"
-            yield from _printable(dump_yaml(resource.body))
+            code.append(f"\n# an example that it {verb}: {resource.location}")
+            code += _printable(dump_yaml(resource.body))
+    yield Code(code)
 
 
 def _printable(text: str) -> Iterator[str]:

@@ -214,21 +214,20 @@ def parse_yaml(text: str) -> Json:
 def resources(documents: Iterable[Document]) -> list[Resource]:
     """Return the Kubernetes objects of documents, with the items of `List` objects; raise
     InputError for any other document."""
-    return [resource for document in documents for resource in _objects(document)]
-
-
-def _objects(document: Document) -> Iterator[Resource]:
-    body = document.body
-    if not isinstance(body, dict):
-        raise InputError("is not a Kubernetes object", document.location, _hint(document))
-    for key in _TYPE:
-        if not _is_named(body, key):
-            hint = "every Kubernetes object names its apiVersion and kind"
-            raise InputError(f"has no '{key}'", document.locate(key), hint)
-    if body["kind"].endswith(_LIST_SUFFIX):
-        yield from _opened(document, body, ())
-    else:
-        yield Resource(body, document.location)
+    objects: list[Resource] = []
+    for document in documents:
+        body = document.body
+        if not isinstance(body, dict):
+            raise InputError("is not a Kubernetes object", document.location, _hint(document))
+        for key in _TYPE:
+            if not _is_named(body, key):
+                hint = "every Kubernetes object names its apiVersion and kind"
+                raise InputError(f"has no '{key}'", document.locate(key), hint)
+        if body["kind"].endswith(_LIST_SUFFIX):
+            objects += _opened(document, body, ())
+        else:
+            objects.append(Resource(body, document.location))
+    return objects
 
 
 def _opened(document: Document, body: Body, path: tuple[str | int, ...]) -> Iterator[Resource]:

@@ -9,7 +9,7 @@ from functools import cache
 from types import MappingProxyType
 from typing import Final
 
-from chartkit.kyverno.controllers import CONTROLLERS, controllers
+from chartkit.kyverno.controllers import controllers
 from chartkit.kyverno.releases import BUILT_IN, ReleaseData
 from chartkit.kyverno.versions import Release, Version, parse_release, parse_version
 from chartkit.model import Body, Diagnostic, FieldPath, Json, Location, Resource, Severity
@@ -90,11 +90,6 @@ class KnownFault:
     def concerns(self, policy: Resource) -> bool:
         """Report whether the fault shows with a policy."""
         return self.policies is not None and self.policies.has(policy)
-
-    @property
-    def image_path(self) -> tuple[str, ...]:
-        """The path in the chart's values of the image tag that decides."""
-        return CONTROLLERS[self.controller], "image", "tag"
 
     def message(self, release: Release, policy: Resource | None = None) -> str:
         """Describe the fault, in a policy or in any."""

@@ -141,11 +141,6 @@ class ReleaseData:
             rows[row[name]] = merged
         return list(rows.values()) if key == "faults" else sorted(rows.values(), key=_version)
 
-    def with_added(self, sections: Body) -> ReleaseData:
-        """Return the data with other sections on top."""
-        merged = {key: [*self.added.get(key, ()), *sections.get(key, ())] for key in _KEYS}
-        return ReleaseData(merged)
-
 
 BUILT_IN = ReleaseData({})
 """The data that chartkit carries, or newer facts."""
@@ -229,7 +224,8 @@ def _added(sections: Sequence[Section], data: ReleaseData = BUILT_IN) -> Release
     for section in sections:
         json_schema.require(section, schema("matrix.schema.json"))
         check_rows(section, {row["version"] for row in data.section("kyverno")})
-        data = data.with_added(section.body)
+        added, body = data.added, section.body
+        data = ReleaseData({key: [*added.get(key, ()), *body.get(key, ())] for key in _KEYS})
     return data
 
 

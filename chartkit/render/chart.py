@@ -134,10 +134,6 @@ class Chart:
         installed = self.admission.result()
         return (installed or self.rendered()).notes
 
-    def helm_lint(self) -> list[Diagnostic]:
-        """Wait for `helm lint`."""
-        return self.linting.result()
-
     def start_rendering(self, *over: Body, part: Path | None = None) -> Future[RenderedChart]:
         """Start rendering with further values over the environment's. part: a folder with the part
         of the chart that matters. Where Helm refuses it, the whole chart is rendered, for the error

@@ -120,30 +120,26 @@ class _Shipping:
         """Yield an exception of kyverno.io as it is, and in CEL for the policies in CEL."""
         if any(self._policies[name].kinds & set(KINDS) for name in names):
             yield _in_namespace(resource.body)
-        in_cel = [name for name in names if self._cel_objects(name)]
-        for name in in_cel:
-            yield from self._converted(resource, name)
-
-    def _converted(self, resource: Resource, name: str) -> Iterator[Body]:
-        listed_ = [
-            exception
-            for exception in mappings_at(resource.body["spec"], "exceptions")
-            if exception.get("policyName") == name
-        ]
-        spec = {**resource.body["spec"], "exceptions": listed_}
-        alone = Resource({**resource.body, "spec": spec}, resource.location)
-        convert = port("migrate", "exceptions", f"to write {_shown(resource)} in CEL")
-        documents, reason = convert(
-            alone, lambda policy: self._policies[policy].body, self._cel_objects
-        )
-        if reason:
-            message = f"{_shown(resource)} cannot be written for {name} in CEL: {reason}"
-            hint = "write one of policies.kyverno.io for it, or say policyType: ClusterPolicy"
-            self._row(Outcome.FAIL, message, resource.location, hint)
-            return
-        for body in documents:
-            metadata = {**body["metadata"], "name": f"{body['metadata']['name']}-{name}"[:253]}
-            yield _in_namespace({**body, "apiVersion": self._api_version(), "metadata": metadata})
+        spec = resource.body["spec"]
+        for name in filter(self._cel_objects, names):
+            excepted = mappings_at(spec, "exceptions")
+            own = [exception for exception in excepted if exception.get("policyName") == name]
+            alone = {**resource.body, "spec": {**spec, "exceptions": own}}
+            convert = port("migrate", "exceptions", f"to write {_shown(resource)} in CEL")
+            documents, reason = convert(
+                Resource(alone, resource.location),
+                lambda policy: self._policies[policy].body,
+                self._cel_objects,
+            )
+            if reason:
+                message = f"{_shown(resource)} cannot be written for {name} in CEL: {reason}"
+                hint = "write one of policies.kyverno.io for it, or say policyType: ClusterPolicy"
+                self._row(Outcome.FAIL, message, resource.location, hint)
+                continue
+            for body in documents:
+                metadata = {**body["metadata"], "name": f"{body['metadata']['name']}-{name}"[:253]}
+                converted = {**body, "apiVersion": self._api_version(), "metadata": metadata}
+                yield _in_namespace(converted)
 
     def _cel(self, resource: Resource, names: Sequence[str]) -> Iterator[Body]:
         """Yield an exception of policies.kyverno.io, with every object of its policies."""

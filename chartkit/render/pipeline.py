@@ -154,8 +154,16 @@ def render_project(project: Project, options: RenderOptions) -> RenderResult:
         atomic_folder.require_inside(folder, project.root)
     if options.check:
         rows, generated = _generate(project, options)
-        differences, manifest_rows = _compare(generated)
-        rows = (*rows, *manifest_rows, *_left(folders, project.root))
+        differences, drifted = drift(generated.manifests)
+        drifted += [row for tree in generated.charts for row in drift_rows(tree)]
+        differences = "".join(map(write.drift, generated.charts)) + differences
+        left = [file for folder in folders for file in atomic_folder.left_behind(folder)]
+        # What a render that is running has made is not left behind.
+        if left and atomic_folder.is_free(project.root):
+            message, hint = "was left by a render that was interrupted", "render again"
+            locations = [Location(str(path)) for path in left]
+            drifted += [Row(ALL, "files", Outcome.FAIL, message, at, hint) for at in locations]
+        rows = (*rows, *drifted)
         return RenderResult(rows, differences, is_repeatable=generated.is_repeatable)
     with atomic_folder.lock(project.root):
         for folder in folders:
@@ -262,22 +270,6 @@ def _overwritten(trees: Iterable[Tree]) -> Iterator[Row]:
             yield Row(ALL, "files", Outcome.WARNING, row.message, row.location, row.hint)
 
 
-def _compare(generated: _GeneratedFolders) -> tuple[str, list[Row]]:
-    """A diff from the folders on disk, and a row for each that differs or was not compared."""
-    differences, rows = drift(generated.manifests)
-    rows += [row for tree in generated.charts for row in drift_rows(tree)]
-    return "".join(map(write.drift, generated.charts)) + differences, rows
-
-
-def _left(folders: Sequence[Path], root: Path) -> Iterator[Row]:
-    """Yield a row for each folder that an interrupted render left; none while one is running."""
-    left = [file for folder in folders for file in atomic_folder.left_behind(folder)]
-    if left and atomic_folder.is_free(root):
-        for path in left:
-            message, hint = "was left by a render that was interrupted", "render again"
-            yield Row(ALL, "files", Outcome.FAIL, message, Location(str(path)), hint)
-
-
 def plan_charts(
     project: Project,
     upstream: Mapping[str, Vendored],
@@ -293,9 +285,16 @@ def plan_charts(
 
     environments = list(project.environments.values())
     with_engine = [env for env in environments if env.engine]
-    if ENGINE not in upstream:
-        for env in with_engine:
-            _require_supported(env)
+    current = releases.current()
+    for env in with_engine if ENGINE not in upstream else ():
+        if env.kyverno not in current.serves:
+            served = ", ".join(map(str, current.serves))
+            message = f"the engine chart installs Kyverno {served}, not {env.kyverno}"
+            hint = (
+                f'set kyverno: "{current.version}", or engine: false where another chart installs '
+                "Kyverno; `chartkit vendor chart kyverno` takes upstream's chart of another version"
+            )
+            raise InputError(message, env.locate("kyverno"), hint)
     if POLICIES in upstream:
         policies = vendored.plan(upstream[POLICIES], environments, project.root)
     else:
@@ -310,7 +309,7 @@ def plan_charts(
         kyverno = {env.name: release for env in with_engine if (release := _installed_release(env))}
         versions = dict.fromkeys(env.kyverno for env in with_engine)
         accepted = [env.kubernetes for env in with_engine if env.is_unsupported]
-        plan_engine = engine_chart.plan(
+        yield engine_chart.plan(
             available,
             matrix.kube_version_range(versions, None, with_engine[0].versions, accepted),
             monitored,
@@ -320,7 +319,6 @@ def plan_charts(
             kyverno,
             {env.name for env in with_engine if env.kubernetes >= engine_chart.SLEEP_SINCE},
         )
-        yield plan_engine
     yield policies
     if REPORTER in upstream:
         yield vendored.plan(upstream[REPORTER], environments, project.root)
@@ -354,15 +352,3 @@ def _installed_release(env: Environment) -> str:
         release = newest[0] if newest else None
     tag = f"v{release}" if release else ""
     return "" if tag == current.app_version else tag
-
-
-def _require_supported(env: Environment) -> None:
-    current = releases.current()
-    if env.kyverno not in current.serves:
-        served = ", ".join(map(str, current.serves))
-        message = f"the engine chart installs Kyverno {served}, not {env.kyverno}"
-        hint = (
-            f'set kyverno: "{current.version}", or engine: false where another chart installs '
-            "Kyverno; `chartkit vendor chart kyverno` takes upstream's chart of another version"
-        )
-        raise InputError(message, env.locate("kyverno"), hint)

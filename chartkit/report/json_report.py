@@ -65,7 +65,8 @@ def rows_of(
     options: ReportOptions, resource: Resource, results: Sequence[RuleResult], accepted: Accepted
 ) -> Iterator[Body]:
     """Yield the row of each result of a resource: `{policy, rule, resource, result, …}`."""
-    identity, location = identity_text(resource), str(resource.location)
+    parts = (resource.api_version, resource.kind, resource.namespace, resource.name)
+    identity, location = "/".join(parts) if resource.kind else "", str(resource.location)
     for position, result in enumerate(results):
         facts = options.facts(result)
         row: Body = {
@@ -186,13 +187,6 @@ def further_lists(options: ReportOptions) -> Body:
     unread = [diagnostic_body(row) for row in options.course.unread] or None
     lists = {"unread": unread, "deletions": options.deletions, "timings": options.course.timings}
     return {name: list(rows) for name, rows in lists.items() if rows is not None}
-
-
-def identity_text(resource: Resource) -> str:
-    """Return `apiVersion/kind/namespace/name`, empty for plain JSON."""
-    if not resource.kind:
-        return ""
-    return "/".join((resource.api_version, resource.kind, resource.namespace, resource.name))
 
 
 def _acceptance(acceptance: Acceptance) -> Body:

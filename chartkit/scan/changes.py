@@ -124,9 +124,21 @@ class Changes:
         self._deciding = list(deciding)
         self._looked_at: list[str] = []
         self._changed: set[str] = set()
-        for path in matching(paths):
-            if path != STDIN:
-                self._look_at(existing(Path(path)).resolve())
+        for named in matching(paths):
+            if named == STDIN:
+                continue
+            path = existing(Path(named)).resolve()
+            checkout = self._checkout(path)
+            if checkout is None:
+                hint = "--changed-since compares files with a revision of it"
+                raise InputError("is in no git checkout", Location(str(path)), hint)
+            self._looked_at.append(str(path))
+            changed = [file for file in files_at(str(path)) if checkout.differs(file)]
+            self._changed.update(changed)
+            for file in checkout.removed(str(path)):
+                self.reason = self.reason or f"{file} was removed"
+            if not checkout.with_namespaces.isdisjoint(changed) or checkout.had_namespaces(changed):
+                self.reason = self.reason or "a file with a Namespace has changed"
 
     def decide(self, policies: Sequence[RunnablePolicy]) -> None:
         """Find out whether the changes may alter verdicts of other objects; raise InputError."""
@@ -165,19 +177,6 @@ class Changes:
         if folder not in self._folders:
             self._folders[folder] = os.path.realpath(folder)
         return os.path.join(self._folders[folder], name)
-
-    def _look_at(self, path: Path) -> None:
-        checkout = self._checkout(path)
-        if checkout is None:
-            hint = "--changed-since compares files with a revision of it"
-            raise InputError("is in no git checkout", Location(str(path)), hint)
-        self._looked_at.append(str(path))
-        changed = [file for file in files_at(str(path)) if checkout.differs(file)]
-        self._changed.update(changed)
-        for file in checkout.removed(str(path)):
-            self.reason = self.reason or f"{file} was removed"
-        if not checkout.with_namespaces.isdisjoint(changed) or checkout.had_namespaces(changed):
-            self.reason = self.reason or "a file with a Namespace has changed"
 
     def _reason(self, policies: Sequence[RunnablePolicy]) -> str:
         for path in self._deciding:
@@ -305,7 +304,7 @@ def repeat_on_changes(
         try:
             # The files that a scan reads; one that has not changed is not read again.
             seen: dict[str, _Seen] = {}
-            for path in list(paths()):
+            for path in paths():
                 for file in files_at(str(path.resolve())):
                     try:
                         mark = file_state(file)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 from chartkit.documents.input_files import is_folder
 from chartkit.errors import TerminatedError
 from chartkit.model import Resource
-from chartkit.scan.gate import GateOptions, require_baseline
+from chartkit.scan.gate import require_baseline
 from chartkit.scan.gate.selection import Selection
 from chartkit.scan.inputs import STDIN
 from chartkit.scan.options import ScanOptions
@@ -75,23 +75,30 @@ def scan(
         honoured = options.gate.suppressions and environment.suppressions
         options = replace(options, gate=replace(options.gate, suppressions=honoured))
     inputs, run, cluster = options.request.inputs, options.run, options.cluster
-    recordings = _recordings(inputs.paths)
+    recordings: list[Path] = []
+    if any(map(is_folder, inputs.paths)):
+        from chartkit.scan.cluster_source import recordings_among
+
+        recordings = recordings_among(inputs.paths)
     options.require_combinable(environment is not None, recordings)
     policies = (options.request.policies.named_policies, cluster.policies_from)
     is_default = environment is None and not any((*policies, cluster.cluster_policies, run.is_json))
-    reporting = Reporting(
-        options.gate,
-        options.outputs,
-        parse_outputs(options.outputs),
-        console,
-        _selection(options.gate, standards),
-        is_default,
-    )
+    gate, outputs, selection = options.gate, options.outputs, Selection((), ())
+    if gate.select or gate.skip:
+        from chartkit.scan.gate.selectors import SelectorReader
+
+        selection = SelectorReader(standards()).selection(gate.select, gate.skip)
+    parsed = parse_outputs(outputs)
+    reporting = Reporting(gate, outputs, parsed, console, selection, is_default)
     if run.executor is not None:
         from chartkit.scan.parallel.dask_executor import scheduler_address
 
         scheduler_address(run.executor)
-    time = None if run.at is None else _time(run.at)
+    time = None
+    if run.at is not None:
+        from chartkit.scan.deletions import parse_time
+
+        time = parse_time(run.at, datetime.now(UTC))
     if cluster.policies_from is not None:
         return _scan_by_cluster(options, reporting, time, fixer)
     if not cluster.cluster and not recordings:
@@ -236,28 +243,6 @@ def _changes(
 
     deciding = (*options.deciding(), *(environment.sources if environment is not None else ()))
     return Changes(options.request.inputs.paths, deciding, revision, past)
-
-
-def _recordings(paths: Sequence[str]) -> list[Path]:
-    if not any(map(is_folder, paths)):
-        return []
-    from chartkit.scan.cluster_source import recordings_among
-
-    return recordings_among(paths)
-
-
-def _selection(options: GateOptions, standards: Callable[[], Standards]) -> Selection:
-    if not (options.select or options.skip):
-        return Selection((), ())
-    from chartkit.scan.gate.selectors import SelectorReader
-
-    return SelectorReader(standards()).selection(options.select, options.skip)
-
-
-def _time(text: str) -> datetime:
-    from chartkit.scan.deletions import parse_time
-
-    return parse_time(text, datetime.now(UTC))
 
 
 def _lines(deletions: Sequence[Deletion], time: datetime) -> Iterable[str]:

@@ -181,7 +181,10 @@ def with_refusals(resource: Resource, results: Sequence[RuleResult]) -> Sequence
     before = set(type_faults(resource.body))
     rule_results: list[RuleResult] = []
     for result in results:
-        made = _made(result) if result.status is Status.PASS else ()
+        made: list[Body] = []
+        if result.status is Status.PASS:
+            made += filter(None, (result.patched, result.patched_target))
+            made += (*result.generated, *result.updated)
         faults = [fault for body in made for fault in type_faults(body) if fault not in before]
         if faults and not result.unmade:
             before.update(faults)
@@ -189,15 +192,6 @@ def with_refusals(resource: Resource, results: Sequence[RuleResult]) -> Sequence
             result = replace(result, unmade=text)
         rule_results.append(result)
     return rule_results
-
-
-def _made(result: RuleResult) -> Iterator[Body]:
-    if result.patched:
-        yield result.patched
-    if result.patched_target:
-        yield result.patched_target
-    yield from result.generated
-    yield from result.updated
 
 
 @dataclass(frozen=True, slots=True)

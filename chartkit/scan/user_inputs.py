@@ -34,11 +34,6 @@ class RegistryOptions:
     registry_cache: Path | None
     trusted_root: Path | None
 
-    @property
-    def are_default(self) -> bool:
-        """Report whether none of them is given."""
-        return not any(getattr(self, field.name) for field in fields(self))
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NetworkOptions:
@@ -173,7 +168,7 @@ def load_user_inputs(options: WorldOptions, note: Note) -> UserInputs:
     """Load the user's settings for requests, with what may be called; raise InputError."""
     registry, hosts = options.registry, options.network.allowed_hosts
     given = (options.values, options.settings, options.userinfo, options.context_file, hosts)
-    if not any(given) and registry.are_default:
+    if not any(given) and not any(getattr(registry, field.name) for field in fields(registry)):
         return UserInputs()
     from chartkit.scan.user_settings import read_user_inputs, values_of, with_registries
 

@@ -58,11 +58,6 @@ _PART: Final = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 _DEEPEST: Final = 3
 
 
-def new_profile(name: str, title: str, reference: str) -> str:
-    """A profile's text with one policy."""
-    return _NEW.format(name=name, title=title, reference=reference)
-
-
 def with_policy(text: str, reference: str, file: Path) -> str:
     """A profile's text with one policy more at its end; raises InputError if it is not editable."""
     body: Body = parse_yaml(text)
@@ -163,7 +158,8 @@ def add(name: str, folder: Path, profile: str = "", new: bool = False) -> AddRes
         name = target.file.stem
         if target.profile is None:
             title = f"Policies of {name}"
-            texts = {target.file: new_profile(_UNFIT.sub("-", name.lower()), title, reference)}
+            profile = _UNFIT.sub("-", name.lower())
+            texts = {target.file: _NEW.format(name=profile, title=title, reference=reference)}
         else:
             texts = {target.file: with_policy(read_source(target.file), reference, target.file)}
         if not target.is_named:

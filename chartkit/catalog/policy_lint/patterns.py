@@ -90,11 +90,6 @@ def field_text(steps: Steps) -> str:
     return ".".join(steps).replace(".[]", "[]")
 
 
-def field_steps(text: str) -> Steps:
-    """Return the steps of a field in a text, as `field_text` writes it."""
-    return tuple(text.replace("[]", ".[]").split("."))
-
-
 @dataclass(frozen=True, slots=True)
 class PatternValue:
     """A value in a pattern with the field that it is compared with.

@@ -100,23 +100,18 @@ def cleanup_needs(body: Body, findings: Findings) -> None:
 
 def _matched(rule: Body, path: FieldPath, findings: Findings) -> Iterator[ResourceName]:
     """The resources that a rule matches, subresources aside: those are not objects of their own."""
-    for kind, steps in _kinds(mapping_at(rule.get("match")), (*path, "match")):
-        group, _, name, part = parse_kind_selector(kind)
-        if not part:
-            yield from findings.named(group, name, steps)
-
-
-def _kinds(match: Body, path: FieldPath) -> Iterator[tuple[str, FieldPath]]:
-    blocks: list[tuple[Json, FieldPath]] = [(match, path)]
+    match = mapping_at(rule.get("match"))
+    blocks: list[tuple[Json, FieldPath]] = [(match, (*path, "match"))]
     for key in ("any", "all"):
-        blocks += [
-            (entry, (*path, key, index)) for index, entry in enumerate(list_of(match.get(key)))
-        ]
+        for index, entry in enumerate(list_of(match.get(key))):
+            blocks.append((entry, (*path, "match", key, index)))
     for block, steps in blocks:
         kinds = mapping_at(mapping_at(block).get("resources")).get("kinds")
         for index, kind in enumerate(list_of(kinds)):
             if isinstance(kind, str):
-                yield kind, (*steps, "resources", "kinds", index)
+                group, _, name, part = parse_kind_selector(kind)
+                if not part:
+                    yield from findings.named(group, name, (*steps, "resources", "kinds", index))
 
 
 def _generate_needs(spec: Body, generate: Body, path: FieldPath, findings: Findings) -> None:
@@ -228,23 +223,11 @@ def _context_needs(
     reference = mapping_at(entry.get("globalReference")).get("name")
     if isinstance(reference, str):
         findings.global_entries.add(reference)
+    # A call of the API server needs the permission for its path.
     call = mapping_at(entry.get("apiCall"))
-    url = call.get("urlPath")
-    if isinstance(url, str):
-        verb = _CALLS.get(str(call.get("method", "GET")), "")
-        scan = controllers == _SCANNING
-        _call_needs(url, verb, (*path, "apiCall", "urlPath"), controllers, scan, findings)
-
-
-def _call_needs(
-    url: str,
-    verb: str,
-    path: FieldPath,
-    controllers: Sequence[Controller],
-    scan: bool,
-    findings: Findings,
-) -> None:
-    """Add the needs of a call of the API server; verb: empty for a GET."""
+    url, at = call.get("urlPath"), (*path, "apiCall", "urlPath")
+    if not isinstance(url, str):
+        return
     text = url
     # A text with a placeholder in the place of each variable, those in others included.
     for _ in range(_NESTED):
@@ -252,26 +235,25 @@ def _call_needs(
         if filled == text:
             break
         text = filled
-    text = text.partition("?")[0]
-    steps = [step for step in text.split("/") if step]
+    steps = [step for step in text.partition("?")[0].split("/") if step]
     if steps[:1] == ["api"]:
         group, rest = CORE, steps[2:]
     elif steps[:1] == ["apis"]:
         group, rest = "".join(steps[1:2]), steps[3:]
     else:
         if not _OPEN.intersection(steps[:1]):
-            findings.note(f"no role can be made of what is called: '{url}'", path)
+            findings.note(f"no role can be made of what is called: '{url}'", at)
         return
     if rest[:1] == ["namespaces"] and len(rest) > 2 and rest[2] not in _NAMESPACE_PARTS:
         rest = rest[2:]
     if not rest:
         return
     if _PLACEHOLDER in group or _PLACEHOLDER in rest[0]:
-        findings.note(f"a variable says which resource is called: '{url}'", path)
+        findings.note(f"a variable says which resource is called: '{url}'", at)
         return
     resource = ResourceName(group, "/".join([rest[0], *rest[2:3]]))
-    needed = verb or ("get" if len(rest) > 1 else "list")
-    findings.allow(controllers, [resource], [needed], scan)
+    verb = _CALLS.get(str(call.get("method", "GET"))) or ("get" if len(rest) > 1 else "list")
+    findings.allow(controllers, [resource], [verb], scan=controllers == _SCANNING)
 
 
 _RULES: Final = {

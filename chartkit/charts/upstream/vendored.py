@@ -7,7 +7,7 @@ upstream's files, owned by chartkit, and values files with what chartkit.yaml sa
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
@@ -115,18 +115,17 @@ def read_vendored(root: Path) -> Mapping[str, Vendored]:
         if name not in NAMES:
             hint = f"remove it; there can be {', '.join(NAMES)}"
             raise InputError("is not a chart that is vendored", Location(str(folder / name)), hint)
-    ordered = {name: _read(folder / name) for name in NAMES if name in names}
+    ordered: dict[str, Vendored] = {}
+    for name in filter(names.__contains__, NAMES):
+        path = folder / name
+        lock = read_lock(path)
+        require_unchanged(path)
+        chart = read_chart({file: (path / file).read_bytes() for file in lock.files}, str(path))
+        if (chart.name, chart.version) != (name, plain_version(lock.origin.ref)):
+            what = f"is {chart.name} {chart.version}, and was vendored as {name}"
+            raise InputError(f"{what} {lock.origin.ref}", Location(str(path)), "vendor it again")
+        ordered[name] = Vendored(path, lock, chart)
     return MappingProxyType(ordered)
-
-
-def _read(folder: Path) -> Vendored:
-    lock = read_lock(folder)
-    require_unchanged(folder)
-    chart = read_chart({name: (folder / name).read_bytes() for name in lock.files}, str(folder))
-    if (chart.name, chart.version) != (folder.name, plain_version(lock.origin.ref)):
-        what = f"is {chart.name} {chart.version}, and was vendored as {folder.name}"
-        raise InputError(f"{what} {lock.origin.ref}", Location(str(folder)), "vendor it again")
-    return Vendored(folder, lock, chart)
 
 
 def kyverno_of(chart: ChartFiles, location: Location) -> Version | None:
@@ -314,8 +313,11 @@ def find(repository: str, name: str, version: str, limits: Limits) -> Offer:
     for entry in entries:
         if plain_version(str(entry.get("version"))) == plain_version(version):
             return _offer(entry, index, f"{name} {version}")
-    newest = ", ".join(_newest(entries)) or "none"
-    hint = f"the newest are {newest}"
+    numbers = [plain_version(str(entry.get("version"))) for entry in entries]
+    valid = [number for number in numbers if semver.Version.is_valid(number)]
+    released = [number for number in valid if not semver.Version.parse(number).prerelease]
+    newest = sorted(released or valid, key=semver.Version.parse, reverse=True)[:_SHOWN]
+    hint = f"the newest are {', '.join(newest) or 'none'}"
     raise InputError(f"has no version {version} of {name}", Location(shown), hint)
 
 
@@ -334,8 +336,7 @@ def _offer(entry: Body, index: str, what: str) -> Offer:
     location = Location(shown_url(index))
     text = entry.get("digest")
     match = _DIGEST.fullmatch(text.lower()) if isinstance(text, str) else None
-    digest_text = match[1] if match else ""
-    urls, sha256 = entry.get("urls"), digest_text
+    urls, sha256 = entry.get("urls"), match[1] if match else ""
     if not isinstance(urls, list) or not urls or not isinstance(urls[0], str):
         raise InputError(f"does not say where {what} is", location)
     if not sha256:
@@ -345,10 +346,3 @@ def _offer(entry: Body, index: str, what: str) -> Offer:
     if checked_url(index).scheme == "https" and checked_url(url).scheme != "https":
         raise InputError(f"leads from https to {shown_url(url)}", location)
     return Offer(url, sha256)
-
-
-def _newest(entries: list[Body]) -> Iterator[str]:
-    versions = [plain_version(str(entry.get("version"))) for entry in entries]
-    valid = [version for version in versions if semver.Version.is_valid(version)]
-    released = [version for version in valid if not semver.Version.parse(version).prerelease]
-    yield from sorted(released or valid, key=semver.Version.parse, reverse=True)[:_SHOWN]

@@ -61,7 +61,7 @@ class LiveSource:
     def get(self, path: str, /) -> Body:
         if self.fault is not None:
             raise self.fault
-        # Raises RefusedError for a path that leads elsewhere, or does more than to read.
+        # A path that leads elsewhere, or does more than to read, is refused.
         if not path.startswith("/") or path.startswith("//") or _CONTROL.search(path):
             raise RefusedError(0, "only paths of the API server can be requested")
         asked = urlsplit(path)
@@ -72,7 +72,12 @@ class LiveSource:
         rest = rest[2:] if rest[:1] == ["namespaces"] and len(rest) > 2 else rest
         if is_watch or ".." in parts or _DOING.intersection(rest[2:3]):
             raise RefusedError(0, "only read requests are sent")
-        answer = self._patiently(path)
+        answer = self._ask(path)
+        for _ in range(_TRIES - 1):
+            if answer.status not in _BUSY:
+                break
+            self._sleep(min(answer.pause, _LONGEST_PAUSE))
+            answer = self._ask(path)
         if answer.status == _UNAUTHORIZED:
             hint = "log in again: the credentials are missing or have expired"
             raise self._broken(f"{self.name} does not know you (401)", hint)
@@ -86,15 +91,6 @@ class LiveSource:
             message = f"{self.name} did not respond with a JSON object"
             raise self._broken(message, "is this an API server?")
         return body
-
-    def _patiently(self, path: str) -> _Answer:
-        """Return an answer, asked for again after a pause while the server is too busy."""
-        for _ in range(_TRIES - 1):
-            answer = self._ask(path)
-            if answer.status not in _BUSY:
-                return answer
-            self._sleep(min(answer.pause, _LONGEST_PAUSE))
-        return self._ask(path)
 
     def _ask(self, path: str) -> _Answer:
         from urllib3.exceptions import HTTPError

@@ -97,16 +97,12 @@ def compiled_policies(subject: CheckTarget, carried: Sequence[LibraryPolicy]) ->
         for resource in resources
         if is_policy(resource) or is_binding(resource) or _is_heeded(resource, subject)
     )
-    return compiled_set((*policies, *_definitions(subject)), allows_http(engine))
-
-
-def _definitions(subject: CheckTarget) -> Iterator[Resource]:
-    """Yield the definitions of custom kinds among the workloads and charts of an environment."""
-    resources = [resource for load in subject.workloads for resource in _objects(subject, load)[0]]
+    # Custom kinds are defined among the workloads and charts of the environment.
+    others = [resource for load in subject.workloads for resource in _objects(subject, load)[0]]
     for chart in subject.others:
         rendered = chart.rendered()
-        resources += (*rendered.crds, *rendered.resources)
-    yield from filter(is_definition, resources)
+        others += (*rendered.crds, *rendered.resources)
+    return compiled_set((*policies, *filter(is_definition, others)), allows_http(engine))
 
 
 def _is_heeded(resource: Resource, subject: CheckTarget) -> bool:
@@ -229,14 +225,10 @@ def _scan(
         # The violations of an object that count; those of policies that are not sent it are only
         # counted.
         given = next(order)
-        rule_results = [result for result in results if result.status in _SHOWN]
-        if not given.reasons:
-            shown: list[RuleResult] = rule_results
-        else:
-            judged = [
-                result for result in rule_results if not asks_kyverno(by_id[result.policy_id])
-            ]
-            given.violations += len(rule_results) - len(judged)
+        shown = [result for result in results if result.status in _SHOWN]
+        if given.reasons:
+            judged = [result for result in shown if not asks_kyverno(by_id[result.policy_id])]
+            given.violations += len(shown) - len(judged)
             shown = judged
         own = labels.get(resource.namespace, {})
         violations = [

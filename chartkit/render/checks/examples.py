@@ -37,7 +37,7 @@ from chartkit.render.checks.exclusions import (
     never_acts,
     unreachable,
 )
-from chartkit.render.model import Outcome, Row, rows
+from chartkit.render.model import Row, rows
 from chartkit.scan.policies import PolicySet
 from chartkit.scan.verdicts import CLUSTER_FILE, example_world, judge
 from chartkit.wording import abridged, counted
@@ -105,13 +105,6 @@ def examples(
     count = counted(sum(policy_examples.judged for policy_examples in right), "example", "examples")
     text = f"{count} of {counted(len(right), 'policy', 'policies')} come out right"
     return rows(subject.environment.name, "examples", wrong, text, subject.policies.values.location)
-
-
-def without_examples(subject: CheckTarget) -> Iterable[Row]:
-    """Yield a note: upstream's policies have no examples."""
-    location = subject.policies.values.location
-    message = "upstream's policies have no examples: chartkit's library alone has them"
-    yield Row(subject.environment.name, "examples", Outcome.NOTE, message, location)
 
 
 def _without_examples(policy: FolderPolicy) -> Diagnostic:

@@ -23,6 +23,7 @@ from chartkit.errors import RenderError
 from chartkit.helm.render import WARNING_RULE
 from chartkit.kyverno import controllers as kyverno_controllers
 from chartkit.kyverno import matrix as compat
+from chartkit.kyverno.controllers import CONTROLLERS
 from chartkit.kyverno.known_faults import known_faults, running_release
 from chartkit.kyverno.releases import today
 from chartkit.library.policies import LibraryPolicy
@@ -40,7 +41,7 @@ from chartkit.render.checks.engine import (
     read_workload,
     workloads,
 )
-from chartkit.render.checks.examples import examples, without_examples
+from chartkit.render.checks.examples import examples
 from chartkit.render.checks.exclusions import Unsent, exceptions
 from chartkit.render.checks.own_policies import own_policies
 from chartkit.render.checks.permissions import AcceptedViolations, permissions
@@ -90,7 +91,9 @@ def faults(subject: CheckTarget) -> Iterable[Row]:
         if release is None or not fault.is_in(release):
             continue
         if engine is not None:
-            location = engine.lint_subject().locate(fault.image_path)
+            # The tag of the image decides.
+            tag = (CONTROLLERS[fault.controller], "image", "tag")
+            location = engine.lint_subject().locate(tag)
         policies = list(filter(fault.concerns, subject.policies.rendered().resources))
         check = "known faults" if policies else "advisories"
         messages = [fault.message(release, resource) for resource in policies]
@@ -126,8 +129,9 @@ def helm(subject: CheckTarget) -> Iterable[Row]:
     """Check that Helm lints, renders and admits the charts, and that their objects fit together."""
     for chart in subject.charts:
         rendered = chart.rendered()
-        warned = [*rendered.warnings, *(w for w in chart.helm_lint() if w.rule_id == WARNING_RULE)]
-        diagnostics = [item for item in chart.helm_lint() if item.severity is not Severity.NOTE]
+        linted = chart.linting.result()
+        warned = [*rendered.warnings, *(row for row in linted if row.rule_id == WARNING_RULE)]
+        diagnostics = [row for row in linted if row.severity is not Severity.NOTE]
         diagnostics += lint(chart.lint_subject(rendered.resources), Stage.RENDERED)
         diagnostics = _at_sources([*diagnostics, *_dry_run(chart)], chart)
         count = len(rendered.resources)
@@ -240,7 +244,9 @@ def check_environment(
     rows += removed_generators(subject)
     unsent = Unsent(subject)
     if carried is None:
-        rows += without_examples(subject)
+        message = "upstream's policies have no examples: chartkit's library alone has them"
+        location = subject.policies.values.location
+        rows.append(Row(subject.environment.name, "examples", Outcome.NOTE, message, location))
     else:
         rows += examples(subject, carried, compiled, unsent)
     names = [policy.policy.key for policy in compiled.policies]

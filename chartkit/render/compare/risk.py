@@ -165,10 +165,11 @@ def roles(change: ObjectChange) -> Iterator[Risk]:
     if change.identity.group != _RBAC:
         return
     if kind in ("Role", "ClusterRole"):
-        more = widened(change.before or {}, change.after or {})
+        old, new = grants(change.before or {}), grants(change.after or {})
+        more = sorted(grant for grant in new if not any(other.covers(grant) for other in old))
         if more:
             yield Risk(Level.HIGH, f"allows to {abridged(list(map(str, more)), _SHOWN)}")
-        elif grants(change.before or {}) != grants(change.after or {}):
+        elif old != new:
             yield Risk(Level.MEDIUM, "allows less")
     elif kind in ("RoleBinding", "ClusterRoleBinding"):
         before, after = (_subjects(body) for body in (change.before, change.after))
@@ -294,12 +295,6 @@ class Grant:
 def grants(role: Body) -> frozenset[Grant]:
     """Return the permissions of a Role or ClusterRole itself, without aggregated ones."""
     return frozenset(grant for rule in mappings_at(role, "rules") for grant in _of(rule))
-
-
-def widened(before: Body, after: Body) -> list[Grant]:
-    """Return the permissions that only the later role has, in order."""
-    old = grants(before)
-    return sorted(new for new in grants(after) if not any(grant.covers(new) for grant in old))
 
 
 def _of(rule: Body) -> Iterator[Grant]:

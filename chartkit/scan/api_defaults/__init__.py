@@ -17,7 +17,7 @@ from typing import Final
 from chartkit.documents.reader import read_file
 from chartkit.model import Body, Resource
 from chartkit.scan.api_defaults import admission, steps
-from chartkit.scan.api_defaults.admission import Accounts, accounts_among, mount_token
+from chartkit.scan.api_defaults.admission import Accounts, mount_token
 from chartkit.scan.api_defaults.shape import Shape, Step, fill, first_step, tidy
 
 _TABLE: Final = Path(__file__).with_name("kinds.yaml")
@@ -27,7 +27,11 @@ _STEPS: Final = {**vars(steps), **vars(admission)}
 def all_as_stored(resources: Sequence[Resource]) -> list[Resource]:
     """Return objects as an API server stores them; Pods take fields from the service accounts among
     the objects."""
-    accounts = accounts_among(resources)
+    accounts = {
+        (resource.namespace or "default", resource.name): resource.body
+        for resource in resources
+        if (resource.api_version, resource.kind) == ("v1", "ServiceAccount")
+    }
     return [as_stored(resource, accounts) for resource in resources]
 
 

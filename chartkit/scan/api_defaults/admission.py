@@ -5,7 +5,6 @@ They depend on all containers together, or come from admission plugins that are 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Final
 
 from chartkit.model import Body, Json, Resource, text_of
@@ -181,15 +180,6 @@ def _join(term: Body, name: str, operator: str, labels: Body) -> None:
 
 Accounts = dict[tuple[str, str], Body]
 """The known service accounts, by namespace and name."""
-
-
-def accounts_among(resources: Iterable[Resource]) -> Accounts:
-    """Return the service accounts among objects; the default namespace is `default`."""
-    return {
-        (resource.namespace or "default", resource.name): resource.body
-        for resource in resources
-        if (resource.api_version, resource.kind) == ("v1", "ServiceAccount")
-    }
 
 
 def mount_token(pod: Resource, accounts: Accounts) -> None:

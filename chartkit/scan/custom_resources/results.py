@@ -107,7 +107,8 @@ class CustomResources:
         for resource in resources:
             kind = kind_of(resource)
             name = (kind.group, kind.kind)
-            if name in seen or name in defined or not is_custom(kind) or _is_kyverno(kind.group):
+            is_kyverno = f".{kind.group}".endswith(".kyverno.io")
+            if name in seen or name in defined or not is_custom(kind) or is_kyverno:
                 continue
             seen.add(name)
             message = f"no definition of {kind.group}/{kind.kind}: its objects are not validated"
@@ -126,10 +127,6 @@ def _has(value: Json, path: FieldPath) -> bool:
         else:
             return False
     return True
-
-
-def _is_kyverno(group: str) -> bool:
-    return group == "kyverno.io" or group.endswith(".kyverno.io")
 
 
 def _facts(name: str) -> PolicyFacts:
@@ -172,7 +169,9 @@ def _problems(
         text = "has more values than are looked at: it is not validated"
         yield SCHEMA_RULE, Problem((), text, Reason.INVALID), ((),)
         return
-    problems = [*metadata_problems(stored), *values, *member_problems(schema, stored)]
+    # Those of embedded resources, and of lists that are sets or maps, come last.
+    members = _members(schema, stored, (), frozenset(), is_root=True)
+    problems = [*metadata_problems(stored), *values, *members]
     for fault in problems:
         # The value of a variable of Flux is unknown.
         if "${" not in text_of(pointed_at(stored, map(str, fault.path))):
@@ -199,11 +198,6 @@ def metadata_problems(body: Body) -> Iterator[Problem]:
     elif isinstance(name, str) and name:
         for fault in subdomain(name):
             yield problem(path, field_name(path), Reason.INVALID, fault, name)
-
-
-def member_problems(schema: Schema, body: Body) -> Iterator[Problem]:
-    """Yield the errors of embedded resources, and of lists that are sets or maps."""
-    yield from _members(schema, body, (), frozenset(), is_root=True)
 
 
 def _members(

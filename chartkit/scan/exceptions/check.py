@@ -7,7 +7,7 @@ import copy
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
@@ -72,12 +72,30 @@ def check(
     names = {name for policy in policies for name in (policy.policy.key, policy.policy.name)}
     for exception in exceptions:
         yield from lifetime(exception, rules, now, soon_days)
-        idle = [*_unknown(exception, policies), *_without_effect(exception, policies)]
+        resource = exception.resource
+        idle = list(_unknown(exception, policies))
+        if not exception.is_legacy:
+            cel_exception = read_cel_exception(resource)
+            for policy in policies:
+                if isinstance(policy.policy, CelPolicy):
+                    idle += without_effect(policy.policy, [cel_exception])
         yield from idle
         is_idle = any(row.rule_id not in (UNKNOWN, UNKNOWN_RULE) for row in idle)
-        is_known = not names.isdisjoint(exception.policies)
-        if not is_idle and needs is not None and exception.forms and is_known:
-            yield from _need(exception, needs)
+        if is_idle or names.isdisjoint(exception.policies) or needs is None or not exception.forms:
+            continue
+        lifted = needs.lifted(exception.forms)
+        if not lifted:
+            message = f"no object needs exception {resource.name}"
+            hint = "take it out, or scan the objects that it is for"
+            yield Diagnostic(UNUSED, Severity.WARNING, message, resource.location, hint)
+            continue
+        # What is installed is narrowed where it is as the file has it.
+        narrowed = narrower(resource, lifted, needs) if exception.forms == (resource,) else None
+        if narrowed is not None:
+            steps = "; ".join(narrowed.steps)
+            message = f"exception {resource.name} is wider than what needs it: {steps}"
+            hint = "a narrower one exempts the same objects"
+            yield Diagnostic(WIDE, Severity.WARNING, message, resource.location, hint)
 
 
 def _unknown(exception: FiledException, policies: Sequence[RunnablePolicy]) -> Iterator[Diagnostic]:
@@ -115,36 +133,6 @@ def _exempts_nothing(resource: Resource, path: str, lacks: str, key: str) -> Dia
     return Diagnostic(UNUSED, Severity.WARNING, message, resource.location.within(path), hint)
 
 
-def _without_effect(
-    exception: FiledException, policies: Sequence[RunnablePolicy]
-) -> Iterator[Diagnostic]:
-    """Yield the policies that an exception names and on which it has no effect."""
-    if exception.is_legacy:
-        return
-    read = read_cel_exception(exception.resource)
-    for policy in policies:
-        if isinstance(policy.policy, CelPolicy):
-            yield from without_effect(policy.policy, [read])
-
-
-def _need(exception: FiledException, needs: Needs) -> Iterator[Diagnostic]:
-    resource = exception.resource
-    lifted = needs.lifted(exception.forms)
-    if not lifted:
-        message = f"no object needs exception {resource.name}"
-        hint = "take it out, or scan the objects that it is for"
-        yield Diagnostic(UNUSED, Severity.WARNING, message, resource.location, hint)
-        return
-    if exception.forms != (resource,):
-        return  # What is installed is narrowed where it is as the file has it.
-    narrowed = narrower(resource, lifted, needs)
-    if narrowed is not None:
-        steps = "; ".join(narrowed.steps)
-        message = f"exception {resource.name} is wider than what needs it: {steps}"
-        hint = "a narrower one exempts the same objects"
-        yield Diagnostic(WIDE, Severity.WARNING, message, resource.location, hint)
-
-
 @contextmanager
 def needs_of(
     options: RequestOptions, environment: ProjectEnvironment | None, stdin: TextIO, note: Note
@@ -167,18 +155,10 @@ def needs_of(
     if not recordings:
         yield policies, None
         return
-    with _recorded(recordings[0], without, policies, note) as needs:
-        yield policies, needs
-
-
-@contextmanager
-def _recorded(
-    recording: Path, options: RequestOptions, policies: Sequence[RunnablePolicy], note: Note
-) -> Iterator[Needs]:
     from chartkit.scan.cluster import Survey, open_cluster
     from chartkit.scan.cluster_source import ClusterSource
 
-    source = ClusterSource(recording=recording, namespace=options.inputs.only_namespace)
+    source = ClusterSource(recording=recordings[0], namespace=options.inputs.only_namespace)
     with open_cluster(source) as reader:
         survey = Survey(reader, NO_ATTACHMENTS)
         context = ScanContext(
@@ -187,7 +167,7 @@ def _recorded(
             survey.world(load_user_inputs(options.world, note)),
             plural_of=reader.discovery.plural,
         )
-        yield Needs(policies, list(survey.objects(policies)), context)
+        yield policies, Needs(policies, list(survey.objects(policies)), context)
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,21 +219,21 @@ def _list_text(exceptions: Sequence[ListedException], now: datetime) -> Iterator
         yield "no exceptions"
         return
     head = [*_HEADINGS[:3], *map(str.upper, exceptions[0].marks), *_HEADINGS[3:]]
-    yield Table(head, [_cells(listed, now) for listed in exceptions])
-
-
-def _cells(listed: ListedException, now: datetime) -> list[str]:
-    exception = listed.exception
-    end = exception.expires
-    said = "never" if end is None else f"{end.date()}{' (ended)' if end <= now else ''}"
-    return [
-        shown(exception.resource.name),
-        shown(", ".join(exception.policies)),
-        said,
-        *(shown(value or "-") for value in listed.marks.values()),
-        ", ".join(listed.environments) or "-",
-        str(exception.resource.location),
-    ]
+    rows = []
+    for listed in exceptions:
+        resource, end = listed.exception.resource, listed.exception.expires
+        said = "never" if end is None else f"{end.date()}{' (ended)' if end <= now else ''}"
+        row = [resource.name, ", ".join(listed.exception.policies)]
+        rows.append(
+            [
+                *map(shown, row),
+                said,
+                *(shown(value or "-") for value in listed.marks.values()),
+                ", ".join(listed.environments) or "-",
+                str(resource.location),
+            ]
+        )
+    yield Table(head, rows)
 
 
 def _list_body(listed: ListedException, now: datetime) -> Body:
@@ -335,12 +315,17 @@ class Needs:
         places = sorted({violation[0] for violation in before})
         if not places:
             return ()
-        compiled = [_with(runnable_policy, around) for runnable_policy in named]
-        after = set(self._failing([policy for policy in compiled if policy is not None], places))
+        compiled: list[RunnablePolicy] = []
+        for policy in named:
+            with suppress(CompileError):
+                excepted = compile_one(policy.policy.resource, around)
+                if isinstance(excepted, type(policy)):
+                    compiled.append(excepted)
+        after = set(self._failing(compiled, places))
         return tuple(
-            Lifted(self._objects[at], self._policies[policy].policy.key, rule)
-            for at, policy, rule in before
-            if (at, policy, rule) not in after
+            Lifted(self._objects[at], self._policies[policy_id].policy.key, rule)
+            for at, policy_id, rule in before
+            if (at, policy_id, rule) not in after
         )
 
     def _failing(self, policies: Sequence[RunnablePolicy], places: Iterable[int]) -> list[Key]:
@@ -365,14 +350,6 @@ def _names(around: PolicyAttachments, policy: RunnablePolicy) -> bool:
         return any(entry.policy == parsed.key for entry in excepted)
     names = (name for exception in around.cel_exceptions for _, name in exception.references)
     return parsed.name in names
-
-
-def _with(policy: RunnablePolicy, around: PolicyAttachments) -> RunnablePolicy | None:
-    try:
-        compiled = compile_one(policy.policy.resource, around)
-    except CompileError:
-        return None
-    return compiled if isinstance(compiled, type(policy)) else None
 
 
 @dataclass(frozen=True, slots=True)

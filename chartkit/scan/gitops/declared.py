@@ -200,8 +200,7 @@ def read_applications(resource: Resource, repository: Repository) -> Iterator[De
             if len(elements) > _MOST_ELEMENTS:
                 others.append(f"list (elements beyond {_MOST_ELEMENTS})")
         others += [name for name in generator if name not in ("list", "selector")]
-    elements, others = elements[:_MOST_ELEMENTS], others
-    for element in elements:
+    for element in elements[:_MOST_ELEMENTS]:
         filled = _filled(template, element, repository.room)
         if _LEFT in str(filled.get("spec")):
             break

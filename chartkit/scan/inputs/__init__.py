@@ -49,17 +49,17 @@ def matching(paths: Iterable[str]) -> list[str]:
     """Return paths with what patterns among them match, sorted; `**` matches any folders. A path
     that exists is not a pattern, whatever its name. Raise InputError for a pattern without a
     match."""
-    return [match for path in paths for match in _matching(path)]
-
-
-def _matching(path: str) -> list[str]:
-    if path == STDIN or not glob.has_magic(path) or is_there(path):
-        return [path]
-    matches = sorted(glob.iglob(path, recursive=True))
-    if not matches:
-        hint = "hidden files are left out; ** stands for any folders"
-        raise InputError("no file or folder matches the pattern", Location(path), hint)
-    return matches
+    named: list[str] = []
+    for path in paths:
+        if path == STDIN or not glob.has_magic(path) or is_there(path):
+            named.append(path)
+            continue
+        matches = sorted(glob.iglob(path, recursive=True))
+        if not matches:
+            hint = "hidden files are left out; ** stands for any folders"
+            raise InputError("no file or folder matches the pattern", Location(path), hint)
+        named += matches
+    return named
 
 
 def included(paths: Sequence[str], excluded: Sequence[str]) -> Sequence[str]:
@@ -125,7 +125,11 @@ def read_inputs(
         no_object if reads is None else None,
         note,
     )
-    if chart is not None and chart.values and not _has_chart(paths):
+    if chart is None or not chart.values:
+        return inputs
+    from chartkit.scan.inputs.folders import has_chart
+
+    if not any(map(has_chart, paths)):
         hint = (
             "values of charts need one; Kyverno's own are of apiVersion cli.kyverno.io, kind Values"
         )
@@ -133,12 +137,6 @@ def read_inputs(
         location = first.location if isinstance(first, Document) else Location(str(first))
         raise InputError("no chart is scanned that takes it", location, hint)
     return inputs
-
-
-def _has_chart(paths: Sequence[str]) -> bool:
-    from chartkit.scan.inputs.folders import has_chart
-
-    return any(map(has_chart, paths))
 
 
 def read_each(

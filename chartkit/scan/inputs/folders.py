@@ -110,12 +110,10 @@ def walk(folder: Path, note: Note, excludes: Exclusion = EVERYTHING) -> Iterator
                 yield path
             elif not entry.is_symlink():
                 yield from walk(path, note, excludes)
-        elif is_manifest(path) and not _is_skipped(entry.name) and _is_readable(path, note):
+            continue
+        is_skipped = entry.name in HELMFILES or _KUTTL_ASSERTION.fullmatch(entry.name)
+        if is_manifest(path) and not is_skipped and _is_readable(path, note):
             yield path
-
-
-def _is_skipped(name: str) -> bool:
-    return name in HELMFILES or _KUTTL_ASSERTION.fullmatch(name) is not None
 
 
 def _is_readable(path: Path, note: Note) -> bool:
@@ -357,4 +355,4 @@ def is_test_file(file: Path) -> bool:
                 for operation, key in product(operations, ("assert", "error")):
                     if isinstance(test_file := mapping_at(operation, key).get("file"), str):
                         names.add(test_file)
-    return file.name in frozenset(names)
+    return file.name in names

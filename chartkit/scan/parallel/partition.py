@@ -342,9 +342,17 @@ def items_of(content: mmap.mmap) -> tuple[Items, int, int] | None:
     if match is None:
         return None
     start, indent = match.end(), match.group(1)
-    end = _json_end(content, indent) if is_json else _yaml_end(content, start)
-    if end is None:
-        return None
+    tail = max(len(content) - _HEAD, 0)
+    if is_json:
+        # The line after the last item.
+        at = content.rfind(b"\n" + indent + b"}", tail)
+        end = content.find(b"\n", at + 1) + 1
+        if at < 0 or not end:
+            return None
+    else:
+        # The keys after the items.
+        after = _YAML_END.search(content, max(tail, start))
+        end = after.start() if after is not None else len(content)
     inner = b"" if is_json else b" []\n"
     skeleton = head[:start].rstrip() + inner + content[end:]
     header = _header(skeleton)
@@ -354,21 +362,6 @@ def items_of(content: mmap.mmap) -> tuple[Items, int, int] | None:
     if is_json:
         return Items(version, kind, '{"items": [\n', "\n]}", indent + b"{", True), start, end
     return Items(version, kind, "items:\n", "", indent + b"- ", False), start, end
-
-
-def _json_end(content: mmap.mmap, indent: bytes) -> int | None:
-    """Return the start of the line after the last item."""
-    tail = max(len(content) - _HEAD, 0)
-    at = content.rfind(b"\n" + indent + b"}", tail)
-    end = content.find(b"\n", at + 1)
-    return end + 1 if at >= 0 and end >= 0 else None
-
-
-def _yaml_end(content: mmap.mmap, start: int) -> int | None:
-    """Return the start of the keys after the items."""
-    tail = max(len(content) - _HEAD, start)
-    match = _YAML_END.search(content, tail)
-    return match.start() if match is not None else len(content)
 
 
 def _header(skeleton: bytes) -> tuple[str, str] | None:

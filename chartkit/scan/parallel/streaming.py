@@ -117,7 +117,8 @@ def open_stream(options: InputOptions, copies: Copies, least: int = LEAST) -> St
         if size < least:
             return None
         is_large = size > READ_AGAIN
-        cut = tuple(parts(_slices(paths, files, _naming(copies, remote), is_large)))
+        names = copies.name if remote is None else lambda file: remote.name(copies.name(file))
+        cut = tuple(parts(_slices(paths, files, names, is_large)))
         surveyed = (item for part in cut if part.is_surveyed for item in _objects(part, _drop))
         shared = list(filter(is_shared, surveyed))
         if any(group_of(resource) in RELEASE_GROUPS for resource in shared):
@@ -173,11 +174,6 @@ def _plain_file(file: Path, copies: Copies) -> Path:
     if copy is None:
         raise NotStreamable
     return copy
-
-
-def _naming(copies: Copies, remote: RemotePaths | None) -> Callable[[str], str]:
-    """Return a function that gives files the names of messages."""
-    return copies.name if remote is None else lambda file: remote.name(copies.name(file))
 
 
 def _slices(

@@ -168,7 +168,12 @@ def _check_documents(
     more = lint(replace(subject, resources=rendered.resources), Stage.RENDERED)
     if kyverno_controllers.controllers(rendered.resources):
         judged = high_availability.judge(rendered.resources, highly_available)
-        left_out = _controllers_left_out(subject, errors)
+        # Sections that were rendered without values, and with defaults in their place: what comes
+        # of these says nothing about the values.
+        places = (error.location for error in errors if error.location is not None)
+        paths = [path for place in places if (path := pointer_steps(place.path))]
+        defaults = subject.defaults.body
+        left_out = {path[0] for path in paths if path[-1] in mapping_at(defaults, *path[:-1])}
         more += [
             _in_values(subject, diagnostic)
             for diagnostic in judged
@@ -176,14 +181,6 @@ def _check_documents(
         ]
     wrong = {diagnostic.location for diagnostic in errors}
     return [*diagnostics, *(diagnostic for diagnostic in more if diagnostic.location not in wrong)]
-
-
-def _controllers_left_out(subject: ChartValues, errors: Sequence[Diagnostic]) -> Set[str | int]:
-    """Return the sections of controllers that were rendered without values, and with defaults in
-    their place: what comes of these says nothing about the values."""
-    paths = [pointer_steps(error.location.path) for error in errors if error.location is not None]
-    defaults = subject.defaults.body
-    return {path[0] for path in paths if path and path[-1] in mapping_at(defaults, *path[:-1])}
 
 
 def _without(document: Document, errors: Sequence[Diagnostic]) -> Body:

@@ -112,12 +112,6 @@ def parents(keys: Iterable[Path]) -> frozenset[Path]:
 
 
 @cache
-def keys_now(chart: str) -> Sequence[str]:
-    """The keys at the top of a chart's values now, where its table names them."""
-    return tuple(_read(f"{chart}.yaml")["now"])
-
-
-@cache
 def arguments() -> Mapping[str, Argument]:
     """The table of command line arguments, by each name that a flag had."""
     by_flag: dict[str, Argument] = {}
@@ -250,7 +244,7 @@ def known(chart: str) -> Known:
         catalogue = engine_chart.catalogue()
         return Known(catalogue, frozenset(catalogue.entries))
     if chart == REPORTER:
-        return Known(None, frozenset(keys_now(chart)))
+        return Known(None, frozenset(_read(f"{chart}.yaml")["now"]))
     file = bundled.chart_source_dir(chart) / "values.schema.json"
     return Known(None, frozenset(json.loads(file.read_text("utf-8"))["properties"]))
 

@@ -16,7 +16,7 @@ from chartkit.catalog.policy_lint.kind_types import (
     names_of,
     types_of,
 )
-from chartkit.catalog.policy_lint.patterns import field_steps, is_list
+from chartkit.catalog.policy_lint.patterns import is_list
 from chartkit.catalog.policy_lint.rule import Fault, Subject, policy_rule
 from chartkit.catalog.policy_lint.witness import field_tries, witness
 from chartkit.engine.cel.ast import Call, Expr, ListLiteral, Literal, StructLiteral, nodes
@@ -61,7 +61,8 @@ def _unknown_field(
         if isinstance(text, str) and text[offset:].startswith(name):
             corrected = f"{text[:offset]}{near}{text[offset + len(name) :]}"
             body = with_value(subject.resource.body, path, corrected)
-            steps = (*field_steps(owner.field), near) if owner.field else (near,)
+            above = owner.field.replace("[]", ".[]").split(".") if owner.field else ()
+            steps = (*above, near)
             tries = list(field_tries(steps, field_types(owner.types, near)))
             message += witness(subject, rule, body, lambda _: tries)
     return Fault(path, message, hint, offset)

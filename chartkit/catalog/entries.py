@@ -103,6 +103,7 @@ def _plain(reference: str, file: str, document: Document) -> Entry:
         value = annotations.get(_ANNOTATION + key)
         return "" if value is None or isinstance(value, dict | list) else one_line(str(value))
 
+    subjects = dict.fromkeys(filter(None, map(str.strip, about("subject").split(","))))
     return Entry(
         library="",
         reference=reference,
@@ -111,7 +112,7 @@ def _plain(reference: str, file: str, document: Document) -> Entry:
         description=about("description"),
         category=about("category"),
         severity=about("severity").lower(),
-        subjects=_subjects(about("subject")) or tuple(matched(body)),
+        subjects=tuple(subjects or matched(body)),
         kinds=tuple(kinds_of(body)),
         forms=(str(body["kind"]),),
         minimum=_minimum(about("minversion"), [body]),
@@ -170,10 +171,6 @@ def _ordered(kinds: Iterable[Kind]) -> list[Kind]:
 
 def _name(body: Body) -> str:
     return one_line(str(mapping_at(body, "metadata").get("name") or ""))
-
-
-def _subjects(text: str) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(part.strip() for part in text.split(",") if part.strip()))
 
 
 def matched(body: Body) -> list[str]:

@@ -81,7 +81,9 @@ def explain(subject: str | None) -> None:
     elif _RULE_ID.fullmatch(subject) or subject.lower() in known_explanations():
         show_text(as_text(explanation(subject)))
     else:
-        show_text(_explained(_standard_input() if subject == "-" else subject))
+        if subject == "-":
+            subject = sys.stdin.buffer.read(1 << 20).decode("utf-8", "replace")
+        show_text(_explained(subject))
 
 
 def _explained(text: str) -> str:
@@ -96,7 +98,3 @@ def _explained(text: str) -> str:
         message = "this is not an error message that chartkit knows"
         raise InputError(message, None, suggestion(text, known_explanations()) or hint)
     return as_text(messages)
-
-
-def _standard_input() -> str:
-    return sys.stdin.buffer.read(1 << 20).decode("utf-8", "replace")

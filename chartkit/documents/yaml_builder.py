@@ -100,22 +100,30 @@ def build_documents(text: str, file: str, lines: int = 0) -> Iterator[BuiltDocum
     try:
         parser = CParser(text)
         try:
-            yield from _documents(parser.get_event, file)
+            next_event: NextEvent = parser.get_event
+            while (event := next_event()).__class__ is not StreamEndEvent:
+                if event.__class__ is DocumentStartEvent:
+                    content = next_event()
+                    builder = Builder(next_event, file)
+                    value = builder.value(content)
+                    end, begin = next_event().end_mark.index, _start_of(content.start_mark)
+                    items = builder.starts(value)
+                    yield BuiltDocument(value, begin, event.start_mark.index, end, items)
         finally:
             parser.dispose()
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         location = Location(file, mark.line + 1, mark.column + 1) if mark else Location(file)
         problem = _one_line(error.problem or error.context or "cannot be parsed")
-        begin, hint = error.context_mark, None
+        opened, hint = error.context_mark, None
         if _TEMPLATE_CODE.search(text):
             hint = _TEMPLATE_HINT
         elif mark and text[mark.index - 1 : mark.index + 1] == "${":
             hint = "quote ${…} within brackets and braces"
         elif "cannot start any token" in problem or "tab character" in problem:
             hint = "YAML indents with spaces, and quotes text that begins with @, ` or %"
-        elif begin and mark and error.context in _OPEN and begin.line < mark.line:
-            hint = f"what begins in line {begin.line + 1 + lines} is not closed"
+        elif opened and mark and error.context in _OPEN and opened.line < mark.line:
+            hint = f"what begins in line {opened.line + 1 + lines} is not closed"
         raise InputError(f"is not YAML: {problem}", location, hint) from None
     except yaml.YAMLError as error:
         control = Reader.NON_PRINTABLE.search(text)
@@ -125,21 +133,6 @@ def build_documents(text: str, file: str, lines: int = 0) -> Iterator[BuiltDocum
         location = Location(file, len(before), len(before[-1]) + 1)
         message = f"is not YAML: it holds the control character U+{ord(control[0]):04X}"
         raise InputError(message, location) from None
-
-
-def _documents(next_event: NextEvent, file: str) -> Iterator[BuiltDocument]:
-    while True:
-        event = next_event()
-        kind, start = event.__class__, event.start_mark
-        if kind is StreamEndEvent:
-            return
-        if kind is DocumentStartEvent:
-            content = next_event()
-            builder = Builder(next_event, file)
-            value = builder.value(content)
-            end = next_event().end_mark.index
-            begin = _start_of(content.start_mark)
-            yield BuiltDocument(value, begin, start.index, end, builder.starts(value))
 
 
 class Builder:
@@ -172,7 +165,11 @@ class Builder:
             if event.implicit[0] or tag in _PLAIN_TAGS:
                 value = self.plain(text, event)
             elif tag == _BINARY_TAG:
-                value = self._binary(event)
+                try:
+                    value = base64.b64decode("".join(text.split()), validate=True).decode("utf-8")
+                except ValueError:
+                    message = "!!binary value is not base64 of UTF-8 text"
+                    raise self.error(message, event) from None
             else:
                 value = text
             if event.anchor is not None:
@@ -234,24 +231,17 @@ class Builder:
                 key = self._key(key, event)
             elif key == "<<" and event.__class__ is ScalarEvent and event.implicit[0]:
                 start = next_event()
-                self._merge(members, value(start), start)
+                merged = value(start)
+                for source in merged if isinstance(merged, list) else [merged]:
+                    if not isinstance(source, dict):
+                        message = "a merge key ('<<') takes a mapping or a list of mappings"
+                        raise self.error(message, start)
+                    for name, item in source.items():
+                        members.setdefault(name, item)
                 continue
             members[key] = value(next_event())
         self.nodes += len(members)
         return members
-
-    def _merge(self, members: dict[str, Any], merged: Any, event: Any) -> None:
-        for source in merged if isinstance(merged, list) else [merged]:
-            if not isinstance(source, dict):
-                raise self.error("a merge key ('<<') takes a mapping or a list of mappings", event)
-            for key, value in source.items():
-                members.setdefault(key, value)
-
-    def _binary(self, event: Any) -> str:
-        try:
-            return base64.b64decode("".join(event.value.split()), validate=True).decode("utf-8")
-        except ValueError:
-            raise self.error("!!binary value is not base64 of UTF-8 text", event) from None
 
     def plain(self, text: str, event: Any) -> Any:
         """Return an unquoted scalar by the rules of YAML 1.1 as Kubernetes has them."""
@@ -263,13 +253,10 @@ class Builder:
     def _key(self, key: Any, event: Any) -> str:
         if key is True or key is False:
             return "true" if key else "false"
-        if isinstance(key, int | float):
-            return self._number_key(key, event)
-        braces = isinstance(event, MappingStartEvent) and event.flow_style
-        hint = f"quote text that begins with {{{{; {_TEMPLATE_HINT}" if braces else None
-        raise self.error("a key must be text, a number or a boolean", event, hint)
-
-    def _number_key(self, key: float, event: Any) -> str:
+        if not isinstance(key, int | float):
+            braces = isinstance(event, MappingStartEvent) and event.flow_style
+            hint = f"quote text that begins with {{{{; {_TEMPLATE_HINT}" if braces else None
+            raise self.error("a key must be text, a number or a boolean", event, hint)
         integer = _integer(str(getattr(event, "value", key)).replace("_", ""))
         if integer is None:
             # A key as sigs.k8s.io/yaml writes it: the shortest text of a float32.

@@ -151,10 +151,8 @@ def findings(rows: Sequence[Row]) -> Iterator[Diagnostic]:
     for row in rows:
         if row.outcome is not Outcome.PASS:
             message = f"{row.environment}: {row.message}" if row.environment else row.message
-            diagnostic = Diagnostic(
-                row.check, _SEVERITIES[row.outcome], message, row.location, row.hint
-            )
-            yield diagnostic
+            severity = _SEVERITIES[row.outcome]
+            yield Diagnostic(row.check, severity, message, row.location, row.hint)
 
 
 def _cells(row: Row) -> tuple[str, ...]:

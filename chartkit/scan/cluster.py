@@ -293,9 +293,8 @@ class Comparison:
             group, _, kind = served.kind
             if (group, kind) in _KINDS:
                 preferred.setdefault((group, kind), served)
-        kinds = list(preferred.values())
-        self._is_served = bool(kinds)
-        for served in kinds:
+        self._is_served = bool(preferred)
+        for served in preferred.values():
             for report in reader.objects(served):
                 self._take(report.body)
 

@@ -88,17 +88,12 @@ def scan(
         from chartkit.scan.gate.selectors import SelectorReader
 
         selection = SelectorReader(standards()).selection(gate.select, gate.skip)
-    parsed = parse_outputs(outputs)
-    reporting = Reporting(gate, outputs, parsed, console, selection, is_default)
+    reporting = Reporting(gate, outputs, parse_outputs(outputs), console, selection, is_default)
     if run.executor is not None:
         from chartkit.scan.parallel.dask_executor import scheduler_address
 
         scheduler_address(run.executor)
-    time = None
-    if run.at is not None:
-        from chartkit.scan.deletions import parse_time
-
-        time = parse_time(run.at, datetime.now(UTC))
+    time = None if run.at is None else _time(run.at)
     if cluster.policies_from is not None:
         return _scan_by_cluster(options, reporting, time, fixer)
     if not cluster.cluster and not recordings:
@@ -243,6 +238,12 @@ def _changes(
 
     deciding = (*options.deciding(), *(environment.sources if environment is not None else ()))
     return Changes(options.request.inputs.paths, deciding, revision, past)
+
+
+def _time(text: str) -> datetime:
+    from chartkit.scan.deletions import parse_time
+
+    return parse_time(text, datetime.now(UTC))
 
 
 def _lines(deletions: Sequence[Deletion], time: datetime) -> Iterable[str]:

@@ -229,7 +229,13 @@ def compile_all(
 
         diagnostics += unbound_faults(objects)
     given = around
-    around = replace(around.with_bindings(objects), names=_names(objects, around.names or UNKNOWN))
+    # The names of custom kinds: those too that are defined among the objects.
+    names, defined = around.names or UNKNOWN, list(filter(is_definition, objects))
+    if defined:
+        from chartkit.scan.custom_resources.definitions import read_definitions
+
+        names = names.joined(read_definitions(defined).names)
+    around = replace(around.with_bindings(objects), names=names)
     for resource in filter(is_policy, objects):
         try:
             compiled.append(compiler(resource, around))
@@ -240,16 +246,6 @@ def compile_all(
         diagnostics.extend(cleaner.diagnostics)
     given = replace(given, names=around.names)
     return PolicySet(policies, tuple(diagnostics), cleaners, found=tuple(objects), around=given)
-
-
-def _names(objects: Sequence[Resource], names: CustomNames) -> CustomNames:
-    """Return the names of custom kinds, of those too that are defined among resources."""
-    defined = [resource for resource in objects if is_definition(resource)]
-    if not defined:
-        return names
-    from chartkit.scan.custom_resources.definitions import read_definitions
-
-    return names.joined(read_definitions(defined).names)
 
 
 def read_policies(

@@ -74,7 +74,7 @@ def lint_policies(
     by_rules = rule_findings(compiled.found, compiled, levels, kyverno)
     findings += at_levels((*by_rules, *run_findings(compiled.policies)), levels)
     count = sum(map(is_policy, resources)) + folders
-    in_order = sorted(dict.fromkeys(findings), key=lambda each: each.severity is Severity.ERROR)
+    in_order = sorted(dict.fromkeys(findings), key=lambda row: row.severity is Severity.ERROR)
     return CheckResult(count, 0, tuple(in_order))
 
 

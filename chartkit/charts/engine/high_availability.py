@@ -9,14 +9,13 @@ rounded up, and a pod with two budgets cannot be evicted at all.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from chartkit.kyverno.controllers import (
     ADMISSION,
     COMPONENT,
     CONTROLLERS,
-    Controller,
     controllers,
     labels_of,
 )
@@ -92,26 +91,21 @@ def judge(resources: Sequence[Resource], required: bool) -> list[Diagnostic]:
         elif required and component == ADMISSION and count > least:
             message = f"{what}; {least} are enough to be highly available"
             diagnostics.append(Diagnostic(RULE_REPLICAS, Severity.NOTE, message, location, None))
-        diagnostics.extend(_budgets(controller, resources))
+        budgets = [resource for resource in resources if _covers(resource, controller.deployment)]
+        key = f"{CONTROLLERS[component]}.podDisruptionBudget"
+        if len(budgets) > 1:
+            names = ", ".join(resource.name for resource in budgets)
+            message = f"{component} has two disruption budgets ({names})"
+            message += ": a pod with more than one is never evicted"
+            location, hint = budgets[1].location, f"keep one, see {key}"
+            diagnostics.append(Diagnostic(RULE_BUDGET, Severity.ERROR, message, location, hint))
+        for budget in budgets:
+            reason = _blocking(mapping_at(budget.body, "spec"), count)
+            if reason:
+                message = f"the disruption budget of {component} blocks every drain: {reason}"
+                hint, location = f"set {key}.maxUnavailable: 1 or more replicas", budget.location
+                diagnostics.append(Diagnostic(RULE_BUDGET, Severity.ERROR, message, location, hint))
     return diagnostics
-
-
-def _budgets(controller: Controller, resources: Iterable[Resource]) -> Iterable[Diagnostic]:
-    budgets = [resource for resource in resources if _covers(resource, controller.deployment)]
-    key = f"{CONTROLLERS[controller.component]}.podDisruptionBudget"
-    if len(budgets) > 1:
-        names = ", ".join(resource.name for resource in budgets)
-        message = f"{controller.component} has two disruption budgets ({names})"
-        message += ": a pod with more than one is never evicted"
-        yield Diagnostic(
-            RULE_BUDGET, Severity.ERROR, message, budgets[1].location, f"keep one, see {key}"
-        )
-    for budget in budgets:
-        reason = _blocking(mapping_at(budget.body, "spec"), controller.replicas)
-        if reason:
-            message = f"the disruption budget of {controller.component} blocks every drain: "
-            hint = f"set {key}.maxUnavailable: 1 or more replicas"
-            yield Diagnostic(RULE_BUDGET, Severity.ERROR, message + reason, budget.location, hint)
 
 
 def _blocking(spec: Mapping[str, Any], replicas: Json) -> str | None:

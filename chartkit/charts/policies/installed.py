@@ -58,7 +58,15 @@ def installed(
     if twin or kind == template.cel_kind:
         cel = template.cel_bodies[0]
         own = [name] if twin else [name, *_variants(name, kind, action, actions)]
-        names = [*own, *(f"{variant}-ephemeral" for variant in own if _has_ephemeral(cel))]
+        rules = mappings_at(mapping_at(cel, "spec", "matchConstraints"), "resourceRules")
+        # A second object is for the requests that add ephemeral containers.
+        has_ephemeral = (
+            cel["kind"] == VALIDATING
+            and extends_to_controllers(cel)
+            and "ephemeralContainers" in json.dumps(cel["spec"])
+            and any("UPDATE" in (rule.get("operations") or ()) for rule in rules[:1])
+        )
+        names = [*own, *(f"{variant}-ephemeral" for variant in own if has_ephemeral)]
         objects = [*(objects if twin else ()), *((str(cel["kind"]), variant) for variant in names)]
     elif isinstance(template.policy, UpstreamPolicy) and kind in policy_fields.KINDS:
         objects += [(kind, variant) for variant in _variants(name, kind, action, actions)]
@@ -88,14 +96,3 @@ def _variants(
     settings = policy_fields.settings().get(kind.removeprefix(policy_fields.NAMESPACED), {})
     other = next((override.action for override in actions if override.action is not action), None)
     return (f"{name}-{other.value.lower()}",) if other and "action" in settings else ()
-
-
-def _has_ephemeral(body: Body) -> bool:
-    """Report whether there is a second object for the requests that add ephemeral containers."""
-    rules = mappings_at(mapping_at(body, "spec", "matchConstraints"), "resourceRules")
-    return (
-        body["kind"] == VALIDATING
-        and extends_to_controllers(body)
-        and "ephemeralContainers" in json.dumps(body["spec"])
-        and any("UPDATE" in (rule.get("operations") or ()) for rule in rules[:1])
-    )

@@ -103,6 +103,16 @@ def _of_cel(rules: Mapping[str, Sequence[str]], cel: Collection[str]) -> Body:
     }
 
 
+def _filters_of_cel() -> Body:
+    """Return the definition of exclude blocks that CEL can express."""
+    users: Body = {"roles": {"items": _refused(ROLES)}, "clusterRoles": {"items": _refused(ROLES)}}
+    entries = {"items": {"properties": users}}
+    return {
+        "description": "An exclude block without roles, which CEL cannot check.",
+        "properties": {**users, "any": entries, "all": entries},
+    }
+
+
 def overrides(actions: Sequence[NamespaceAction]) -> list[Body]:
     """Return the overrides for actions of namespaces, of which the last that fits counts. A name
     that an earlier override decides is left out: Kyverno refuses a ClusterPolicy with two actions
@@ -247,12 +257,7 @@ def values_schema(catalogue: Catalogue) -> Body:
         }
     if parameters:
         policies["patternProperties"] = parameters
-    users: Body = {"roles": {"items": _refused(ROLES)}, "clusterRoles": {"items": _refused(ROLES)}}
-    entries = {"items": {"properties": users}}
-    definitions["filtersOfCel"] = {
-        "description": "An exclude block without roles, which CEL cannot check.",
-        "properties": {**users, "any": entries, "all": entries},
-    }
+    definitions["filtersOfCel"] = _filters_of_cel()
     rules = {name: catalogue.rules.get(name, ()) for name in catalogue.names}
     # What each form refuses; policies without a form in CEL are ClusterPolicies whatever policyType
     # is, and keep what only those can hold.

@@ -73,15 +73,12 @@ def risk(change: ObjectChange) -> Risk:
     reason is empty if there are none."""
     risks = [item for rule in RULES for item in rule(change)]
     if not risks:
-        if change.what is What.REMOVED:
-            without_rule: Level = Level.MEDIUM
-        else:
-            about_it = change.what is What.CHANGED and all(
-                field.path[:2] in (("metadata", "labels"), ("metadata", "annotations"))
-                for field in change.fields
-            )
-            without_rule = Level.LOW if about_it or change.what is What.ADDED else Level.MEDIUM
-        return Risk(without_rule, "")
+        is_about_it = change.what is What.CHANGED and all(
+            field.path[:2] in (("metadata", "labels"), ("metadata", "annotations"))
+            for field in change.fields
+        )
+        is_low = change.what is What.ADDED or is_about_it
+        return Risk(Level.LOW if is_low else Level.MEDIUM, "")
     risks.sort(key=lambda item: -item.level)
     reasons = dict.fromkeys(item.reason for item in risks)
     return Risk(risks[0].level, "; ".join(reasons))
@@ -234,14 +231,11 @@ def containers(change: ObjectChange) -> Iterator[Risk]:
         if is_image:
             yield Risk(Level.MEDIUM, f"runs {field.after} instead of {field.before}")
         key = str(field.path[-1])
-        if key == "securityContext":
-            weakens = field.after is ABSENT
-        else:
+        is_unset = field.after is ABSENT
+        weakens = key == "securityContext" and is_unset
+        if key in _SAFE and field.after != _SAFE[key]:
             unset_is_safe = key in ("privileged", "hostNetwork", "hostPID", "hostIPC")
-            if key not in _SAFE or field.after == _SAFE[key]:
-                weakens = False
-            else:
-                weakens = not (unset_is_safe and field.after is ABSENT)
+            weakens = not (unset_is_safe and is_unset)
         if weakens:
             yield Risk(Level.HIGH, f"{field.name} is weaker")
 
@@ -294,17 +288,16 @@ class Grant:
 
 def grants(role: Body) -> frozenset[Grant]:
     """Return the permissions of a Role or ClusterRole itself, without aggregated ones."""
-    return frozenset(grant for rule in mappings_at(role, "rules") for grant in _of(rule))
-
-
-def _of(rule: Body) -> Iterator[Grant]:
-    verbs = texts_of(rule.get("verbs"))
-    groups, resources = texts_of(rule.get("apiGroups")), texts_of(rule.get("resources"))
-    names = texts_of(rule.get("resourceNames")) or [""]
-    for verb, group, resource, name in product(verbs, groups, resources, names):
-        yield Grant(verb, group, resource, name)
-    for verb, url in product(verbs, texts_of(rule.get("nonResourceURLs"))):
-        yield Grant(verb, "", url if url.startswith("/") else f"/{url}", "")
+    permissions: set[Grant] = set()
+    for rule in mappings_at(role, "rules"):
+        verbs = texts_of(rule.get("verbs"))
+        groups, resources = texts_of(rule.get("apiGroups")), texts_of(rule.get("resources"))
+        names = texts_of(rule.get("resourceNames")) or [""]
+        for verb, group, resource, name in product(verbs, groups, resources, names):
+            permissions.add(Grant(verb, group, resource, name))
+        for verb, url in product(verbs, texts_of(rule.get("nonResourceURLs"))):
+            permissions.add(Grant(verb, "", url if url.startswith("/") else f"/{url}", ""))
+    return frozenset(permissions)
 
 
 def _covers(resource: str, other: str) -> bool:

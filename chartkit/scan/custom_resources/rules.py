@@ -265,9 +265,8 @@ class _Run:
                 here = (*path, *steps)
                 rule_name = f"{rule_name}.{rule.field_path.removeprefix('.')}".removeprefix(".")
             # The text of a message expression; empty without one, and where it fails.
-            if compiled.message is None:
-                message = ""
-            else:
+            message = ""
+            if compiled.message is not None:
                 outcome, cost = compiled.message.evaluate_with_cost(variables)
                 self._left -= cost
                 text = outcome.strip() if isinstance(outcome, str) else ""

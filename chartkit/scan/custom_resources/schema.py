@@ -102,7 +102,11 @@ def read_schema(body: Json, path: tuple[str | int, ...] = ()) -> Schema:
     given = _mapping(body, path)
     for key in filter(given.get, _FORBIDDEN):
         raise SchemaError((*path, key), "must not be used")
-    properties = _schemas(given, "properties", path)
+    properties: Mapping[str, Schema] = _NOTHING
+    if given.get("properties") is not None:
+        here = (*path, "properties")
+        members = _mapping(given["properties"], here)
+        properties = {name: read_schema(part, (*here, name)) for name, part in members.items()}
     items = given.get("items")
     for key in (*_NUMBERS, *LIMITS_OF_SIZE):
         value = given.get(key)
@@ -149,14 +153,6 @@ def _additional(given: Body, path: tuple[str | int, ...]) -> Schema | bool | Non
     if value is None or isinstance(value, bool):
         return value
     return read_schema(value, (*path, "additionalProperties"))
-
-
-def _schemas(given: Body, key: str, path: tuple[str | int, ...]) -> Mapping[str, Schema]:
-    value = given.get(key)
-    if value is None:
-        return _NOTHING
-    members = _mapping(value, (*path, key))
-    return {name: read_schema(schema, (*path, key, name)) for name, schema in members.items()}
 
 
 def _branches(given: Body, key: str, path: tuple[str | int, ...]) -> tuple[Schema, ...]:

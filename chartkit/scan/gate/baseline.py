@@ -20,7 +20,7 @@ from chartkit.documents.input_files import is_there
 from chartkit.documents.reader import Document, read_file, read_text
 from chartkit.documents.yaml_dump import dump_text
 from chartkit.errors import InputError
-from chartkit.model import Body, Diagnostic, Location, Severity
+from chartkit.model import Diagnostic, Location, Severity
 from chartkit.output.yaml_tree import Block, Entry, Leaf, Tree, write_tree
 from chartkit.output.yaml_tree_reader import read_tree
 from chartkit.report.files import write_over, write_whole
@@ -108,9 +108,16 @@ def parse_baseline(documents: Sequence[Document], path: Path) -> Baseline:
         raise InputError("a baseline is one YAML document", Location(str(path)))
     document = documents[0]
     json_schema.require(document, json_schema.load(SCHEMA))
-    violations = enumerate(document.body["violations"])
-    entries = tuple(_entry(document, index, body) for index, body in violations)
-    baseline = Baseline(path, entries, document)
+    entries: list[KnownViolation] = []
+    for index, body in enumerate(document.body["violations"]):
+        until = None
+        if "until" in body:
+            until = parse_date(body["until"], document.locate("violations", index, "until"))
+        rule, field = body.get("rule", ""), body.get("field", "")
+        violation = Violation(body["policy"], rule, body["object"], field, "result" in body)
+        count, reason = body.get("count", 1), body.get("reason", "")
+        entries.append(KnownViolation(violation, count, reason, until, index))
+    baseline = Baseline(path, tuple(entries), document)
     first: dict[Violation, KnownViolation] = {}
     for entry in baseline.entries:
         other = first.setdefault(entry.violation, entry)
@@ -118,25 +125,6 @@ def parse_baseline(documents: Sequence[Document], path: Path) -> Baseline:
             hint = f"the other is at {baseline.locate(other)}; write the number as 'count'"
             raise InputError(f"{entry.violation} is here twice", baseline.locate(entry), hint)
     return baseline
-
-
-def _entry(document: Document, index: int, body: Body) -> KnownViolation:
-    until = None
-    if "until" in body:
-        until = parse_date(body["until"], document.locate("violations", index, "until"))
-    return KnownViolation(
-        Violation(
-            body["policy"],
-            body.get("rule", ""),
-            body["object"],
-            body.get("field", ""),
-            "result" in body,
-        ),
-        body.get("count", 1),
-        body.get("reason", ""),
-        until,
-        index,
-    )
 
 
 class BaselineMatcher:

@@ -4,7 +4,7 @@ the run, what has become of the baseline, and the exit code."""
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from functools import partial
@@ -55,7 +55,18 @@ class Acceptor:
         """Return the accepted ones among the results of an object."""
         entries: dict[int, Acceptance] = {}
         if has_suppressions(resource):
-            entries.update(self._suppressed(resource, results))
+            from chartkit.scan.gate.suppressions import read_suppressions, unneeded
+
+            allows = self._allows_suppressions
+            suppressions, warnings = read_suppressions(resource, self._today, allows)
+            self.notes += warnings
+            used: list[Suppression] = []
+            for position, result in enumerate(results):
+                by = next((item for item in suppressions if item.covers(result)), None)
+                if by is not None and result.status in VIOLATIONS:
+                    used.append(by)
+                    entries[position] = _acceptance(AcceptedAs.SUPPRESSED, by.reason, by.until)
+            self.notes += unneeded(suppressions, used, self._policies)
         if self.matcher is None:
             return entries or NONE_ACCEPTED
         from chartkit.scan.gate.violation import violations_of
@@ -66,23 +77,6 @@ class Acceptor:
                 if entry is not None:
                     entries[position] = _acceptance(AcceptedAs.KNOWN, entry.reason, entry.until)
         return entries or NONE_ACCEPTED
-
-    def _suppressed(
-        self, resource: Resource, results: Sequence[RuleResult]
-    ) -> Iterator[tuple[int, Acceptance]]:
-        from chartkit.scan.gate.suppressions import read_suppressions, unneeded
-
-        suppressions, warnings = read_suppressions(resource, self._today, self._allows_suppressions)
-        self.notes += warnings
-        used: list[Suppression] = []
-        for position, result in enumerate(results):
-            by = next(
-                (suppression for suppression in suppressions if suppression.covers(result)), None
-            )
-            if by is not None and result.status in VIOLATIONS:
-                used.append(by)
-                yield position, _acceptance(AcceptedAs.SUPPRESSED, by.reason, by.until)
-        self.notes += unneeded(suppressions, used, self._policies)
 
 
 def _acceptance(state: AcceptedAs, reason: str, until: date | None) -> Acceptance:

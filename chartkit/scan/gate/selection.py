@@ -62,18 +62,16 @@ class PolicyTraits:
         """Return the values of a policy for a key other than `rule`; identity: its ID."""
         values = self._values.get((identity, key))
         if values is None:
-            values = self._values[identity, key] = tuple(self._find(identity, key))
+            facts = self._facts.get(identity)
+            if key == "category":
+                values = ("" if facts is None else facts.category,)
+            elif key == "severity":
+                values = ("" if facts is None else facts.severity.lower(),)
+            else:
+                name = identity if facts is None else facts.name
+                values = tuple(dict.fromkeys((name, identity)))
+            self._values[identity, key] = values
         return values
-
-    def _find(self, identity: str, key: str) -> Iterator[str]:
-        facts = self._facts.get(identity)
-        name = facts.name if facts is not None else identity
-        if key == "category":
-            yield facts.category if facts is not None else ""
-        elif key == "severity":
-            yield facts.severity.lower() if facts is not None else ""
-        else:
-            yield from dict.fromkeys((name, identity))
 
     def known(self, key: str) -> set[str]:
         """Return all values that a selector of policies may name."""

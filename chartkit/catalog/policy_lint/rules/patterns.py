@@ -14,7 +14,6 @@ from chartkit.catalog.policy_lint.kind_types import (
     names_of,
 )
 from chartkit.catalog.policy_lint.patterns import (
-    PatternPart,
     PatternValue,
     field_text,
     is_list,
@@ -73,23 +72,17 @@ def pattern_field(subject: Subject) -> Iterator[Fault]:
     """Fields in patterns that no matched kind has."""
     for part in patterns_of(subject.cluster_policy):
         for value in values_of(part):
-            if not value.types and value.steps[-1] != "[]":
-                yield _unknown(subject, part, value)
-
-
-def _unknown(subject: Subject, part: PatternPart, value: PatternValue) -> Fault:
-    kinds = dict.fromkeys(kind.kind for kind in kinds_selected(part.kinds))
-    field = field_text(value.steps)
-    owner = "element" if part.loops else " or ".join(kinds)
-    message = f"rule {part.rule.name}: no {owner} has the field {field}"
-    name = next(iter(nearest(value.steps[-1], names_of(value.owner), 1)), None)
-    if name is None:
-        return Fault(value.path, message)
-    if not (part.is_overlay or part.loops):
-        key = str(value.path[-1]).replace(value.steps[-1], name)
-        tries = pattern_tries(part, (*value.path[:-1], key))
-        message += witness(subject, part.rule, with_key(subject, value.path, key), tries)
-    return Fault(value.path, message, did_you_mean([name]))
+            if value.types or value.steps[-1] == "[]":
+                continue
+            kinds = dict.fromkeys(kind.kind for kind in kinds_selected(part.kinds))
+            owner = "element" if part.loops else " or ".join(kinds)
+            message = f"rule {part.rule.name}: no {owner} has the field {field_text(value.steps)}"
+            name = next(iter(nearest(value.steps[-1], names_of(value.owner), 1)), None)
+            if name is not None and not (part.is_overlay or part.loops):
+                key = str(value.path[-1]).replace(value.steps[-1], name)
+                tries = pattern_tries(part, (*value.path[:-1], key))
+                message += witness(subject, part.rule, with_key(subject, value.path, key), tries)
+            yield Fault(value.path, message, None if name is None else did_you_mean([name]))
 
 
 @policy_rule("CK705")
@@ -177,19 +170,15 @@ def pattern_operation(subject: Subject) -> Iterator[Fault]:
                 message = f"rule {part.rule.name}: {fault[0]}"
                 yield Fault(path, message, fault[1])
         for value in values_of(part) if not part.loops else ():
-            yield from _missing(subject, part, value)
-
-
-def _missing(subject: Subject, part: PatternPart, value: PatternValue) -> Iterator[Fault]:
-    text = value.value
-    if not isinstance(text, str) or not _LESS.match(text) or value.anchor is not None:
-        return
-    if "{{" in text or not compile_scalar(text)(None):
-        return
-    if shown := passing_without(subject, part.rule, value.steps):
-        field = field_text(value.steps)
-        message = f"rule {part.rule.name}: '{text}' holds without {field}{shown}"
-        yield Fault(value.path, message, f"write '>0 & {text.strip()}'")
+            text = value.value
+            if not isinstance(text, str) or not _LESS.match(text) or value.anchor is not None:
+                continue
+            if "{{" in text or not compile_scalar(text)(None):
+                continue
+            if shown := passing_without(subject, part.rule, value.steps):
+                field = field_text(value.steps)
+                message = f"rule {part.rule.name}: '{text}' holds without {field}{shown}"
+                yield Fault(value.path, message, f"write '>0 & {text.strip()}'")
 
 
 def _operator_fault(text: str) -> tuple[str, str] | None:

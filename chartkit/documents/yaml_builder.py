@@ -108,7 +108,8 @@ def build_documents(text: str, file: str, lines: int = 0) -> Iterator[BuiltDocum
                     value = builder.value(content)
                     end, begin = next_event().end_mark.index, _start_of(content.start_mark)
                     items = builder.starts(value)
-                    yield BuiltDocument(value, begin, event.start_mark.index, end, items)
+                    start: Any = event.start_mark
+                    yield BuiltDocument(value, begin, start.index, end, items)
         finally:
             parser.dispose()
     except yaml.MarkedYAMLError as error:

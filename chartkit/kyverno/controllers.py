@@ -170,12 +170,16 @@ def guess_plural(kind: str) -> str:
 
 
 def known_kinds(definitions: Iterable[Body] = ()) -> KnownKinds:
-    """Kubernetes' kinds, Kyverno's, and those that custom resource definitions define."""
+    """Kubernetes' kinds, Kyverno's, and those that custom resource definitions define with a group,
+    kind and plural."""
     own = _own_kinds()
-    further = dict(_defined(definitions))
-    if not further:
-        return own
-    return _indexed({**own.plurals, **further})
+    further: dict[tuple[str, str], str] = {}
+    for body in definitions:
+        spec, names = mapping_at(body, "spec"), mapping_at(body, "spec", "names")
+        group, kind, plural = spec.get("group"), names.get("kind"), names.get("plural")
+        if isinstance(group, str) and isinstance(kind, str) and isinstance(plural, str):
+            further[group, kind] = plural
+    return _indexed({**own.plurals, **further}) if further else own
 
 
 @cache
@@ -194,12 +198,3 @@ def _indexed(plurals: Mapping[tuple[str, str], str]) -> KnownKinds:
     for group, kind in plurals:
         groups[kind] = (*groups.get(kind, ()), group)
     return KnownKinds(MappingProxyType(dict(plurals)), MappingProxyType(groups))
-
-
-def _defined(definitions: Iterable[Body]) -> Iterable[tuple[tuple[str, str], str]]:
-    """The kinds of custom resource definitions that have a group, kind and plural."""
-    for body in definitions:
-        spec, names = mapping_at(body, "spec"), mapping_at(body, "spec", "names")
-        group, kind, plural = spec.get("group"), names.get("kind"), names.get("plural")
-        if isinstance(group, str) and isinstance(kind, str) and isinstance(plural, str):
-            yield (group, kind), plural

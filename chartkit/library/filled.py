@@ -35,7 +35,7 @@ from chartkit.library.policies import (
     read_shared_parameters,
     vendored_libraries,
 )
-from chartkit.library.profiles import Profile, Selection, read_profile, resolve, with_parameters
+from chartkit.library.profiles import Selection, read_profile, resolve, with_parameters
 from chartkit.library.templating import placed
 from chartkit.model import Body, Json, Location, Resource, mapping_at, mappings_at
 from chartkit.project.settings import PolicyType
@@ -61,29 +61,24 @@ def filled_profile(
 ) -> Iterator[Resource]:
     """Yield the policies of a built-in profile, in the order of the chart's templates; parameters:
     values by name, or by policy and name (`disallow-latest-tag.tags`). Raise InputError."""
-    profile = read_profile(name, Path())
-    # Which policies have a parameter is asked of the whole library.
-    library = _library_of(profile)
-    if parameters:
-        library = read_library([bundled.library_dir()], {}, vendored_libraries(Path()))
-    selection = with_parameters(resolve([profile], library), parameters, library)
-    return fill(selection, form, releases.current().app_version.removeprefix("v"))
-
-
-def _library_of(profile: Profile) -> Library:
-    """Return the policies that a built-in profile names, without the rest of their library."""
-    root = bundled.library_dir()
+    profile, root = read_profile(name, Path()), bundled.library_dir()
+    # The policies that the profile names, without the rest of their library.
     shared = read_shared_parameters(root, False)
     policies: dict[str, FolderPolicy] = {}
-    profiles = [profile]
-    while profiles:
-        profile = profiles.pop()
-        profiles += profile.extends
-        for reference in profile.spec.get("policies", {}):
+    waiting = [profile]
+    while waiting:
+        current = waiting.pop()
+        waiting += current.extends
+        for reference in current.spec.get("policies", {}):
             group = reference.rpartition("/")[0]
             policy = read_policy(root / reference, group, shared, bundled.LIBRARY, False)
             policies[policy.qualified] = policy
-    return Library(policies)
+    library = Library(policies)
+    # Which policies have a parameter is asked of the whole library.
+    if parameters:
+        library = read_library([root], {}, vendored_libraries(Path()))
+    selection = with_parameters(resolve([profile], library), parameters, library)
+    return fill(selection, form, releases.current().app_version.removeprefix("v"))
 
 
 def fill(selection: Selection, form: PolicyType, kyverno: str) -> Iterator[Resource]:
@@ -302,23 +297,20 @@ class _Filling(NamedTuple):
             and _EPHEMERAL in json.dumps(spec)
             and "UPDATE" in operations
         ):
-            yield _for_ephemeral_containers(body)
+            # Requests that add ephemeral containers are at a subresource.
+            body = deepcopy(body)
+            body["metadata"]["name"] += "-ephemeral"
+            spec = body["spec"]
+            rule = {"resources": ["pods/ephemeralcontainers"], "operations": ["UPDATE"]}
+            _first_rule(spec).update(rule)
+            spec["evaluation"]["background"] = {"enabled": False}
+            spec.pop("autogen", None)
+            yield body
 
 
 def _first_rule(spec: Body) -> Body:
     rules = mappings_at(mapping_at(spec, "matchConstraints"), "resourceRules")
     return rules[0] if rules else {}
-
-
-def _for_ephemeral_containers(body: Body) -> Body:
-    """The policy for requests that add ephemeral containers, at a subresource."""
-    body = deepcopy(body)
-    body["metadata"]["name"] += "-ephemeral"
-    spec = body["spec"]
-    _first_rule(spec).update(resources=["pods/ephemeralcontainers"], operations=["UPDATE"])
-    spec["evaluation"]["background"] = {"enabled": False}
-    spec.pop("autogen", None)
-    return body
 
 
 def _admission(body: Body, of_pods: bool) -> Iterator[Body]:

@@ -83,12 +83,9 @@ def load_inputs(test: TestFile, sources: Sources) -> TestInputs:
     cluster = _cluster_objects(test, sources)
     objects = [*resources, *targets, *params, *cluster]
     is_cluster = bool(test.cluster_resources)
-    if not test.context:
-        context = NO_CONTEXT
-    else:
-        path = test.folder / test.context
-        _single(path, sources)
-        context = read_context(sources.documents(path)[0])
+    context = NO_CONTEXT
+    if test.context:
+        context = read_context(_single(folder / test.context, sources))
     bodies = [*context.resources, *(obj.body for obj in (objects if is_cluster else targets))]
     by_rule = {**_clone_sources(test, policies, sources), **_known(policies, Cluster(bodies))}
     api = UserApi(
@@ -107,9 +104,8 @@ def load_inputs(test: TestFile, sources: Sources) -> TestInputs:
     )
     # With a cluster's own objects, Kyverno takes subresources and labels from them.
     namespaces = {item.name: item.body for item in objects if is_cluster and _is_namespace(item)}
-    if not test.user_info:
-        user: User | None = None
-    else:
+    user: User | None = None
+    if test.user_info:
         document = _single(test.folder / test.user_info, sources)
         user = read_user_info(document.body, document.location)
     admissions = Admissions(

@@ -223,6 +223,12 @@ def _expectations(document: Document, results: list[Json]) -> Iterator[Expectati
             hint = f"one of {', '.join(OPERATIONS)}"
             where = document.locate("results", index, "operation")
             raise InputError(f"invalid operation '{operation}'", where, hint)
+        specs: list[ResourceSpec] = []
+        for number, spec in enumerate(body.get("resourceSpecs") or []):
+            at = ("results", index, "resourceSpecs", number)
+            fields = _checked(document, spec, _SPEC_FIELDS, at)
+            values = (fields.get(key) or "" for key in ("group", "version", "namespace", "name"))
+            specs.append(ResourceSpec(*values))
         resources = body.get("resources")
         single = body.get("generatedResource")
         generated = body.get("generatedResources") or ([single] if single else [])
@@ -232,20 +238,12 @@ def _expectations(document: Document, results: list[Json]) -> Iterator[Expectati
             result=body.get("result") or "",
             location=location,
             resources=None if resources is None else tuple(resources),
-            specs=tuple(_specs(document, body.get("resourceSpecs") or [], index)),
+            specs=tuple(specs),
             patched=body.get("patchedResources") or "",
             generated=tuple(generated),
             clone_source=body.get("cloneSourceResource") or "",
             fail_on_missing=bool(body.get("failOnMissingResources")),
             operation=operation,
-        )
-
-
-def _specs(document: Document, specs: list[Json], index: int) -> Iterator[ResourceSpec]:
-    for number, spec in enumerate(specs):
-        body = _checked(document, spec, _SPEC_FIELDS, ("results", index, "resourceSpecs", number))
-        yield ResourceSpec(
-            *(body.get(key) or "" for key in ("group", "version", "namespace", "name"))
         )
 
 

@@ -128,7 +128,7 @@ def without_secrets(answer: Body) -> Body:
     """Return an answer in which every Secret has its keys still, and an empty value for each."""
     are_all = answer.get("kind") == "SecretList"
     return _with_each(
-        answer, lambda one: _emptied(one) if are_all or one.get("kind") == "Secret" else one
+        answer, lambda item: _emptied(item) if are_all or item.get("kind") == "Secret" else item
     )
 
 

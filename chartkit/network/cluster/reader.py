@@ -3,7 +3,7 @@ kept for the end."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
@@ -295,18 +295,13 @@ class Discovery:
             except RefusedError as error:
                 self.failed.append((version, error))
                 continue
-            yield from _resources(entries, version)
-
-
-def _resources(entries: list[Body], api_version: str) -> Iterator[ApiResource]:
-    for entry in entries:
-        plural, kind, verbs = entry.get("name"), entry.get("kind"), entry.get("verbs")
-        if not isinstance(plural, str) or not isinstance(kind, str) or "/" in plural:
-            continue
-        if isinstance(verbs, list) and "list" in verbs:
-            group, version = parse_api_version(api_version)
-            is_namespaced = entry.get("namespaced") is True
-            yield ApiResource(GroupVersionKind(group, version, kind), plural, is_namespaced)
+            for entry in entries:
+                plural, kind, verbs = entry.get("name"), entry.get("kind"), entry.get("verbs")
+                if not isinstance(plural, str) or not isinstance(kind, str) or "/" in plural:
+                    continue
+                if isinstance(verbs, list) and "list" in verbs:
+                    served = GroupVersionKind(*parse_api_version(version), kind)
+                    yield ApiResource(served, plural, entry.get("namespaced") is True)
 
 
 def _listed(answer: Body, kind: str, key: str) -> list[Body]:
@@ -320,18 +315,18 @@ def _listed(answer: Body, kind: str, key: str) -> list[Body]:
 def policies_there(reader: Reader) -> list[Resource]:
     """Return the cluster's policies and the bindings of Kubernetes policies, without the policies
     that Kyverno generated from its own, which say the same twice."""
-    kinds = _kinds(reader, lambda resource: is_policy(resource) or is_binding(resource))
-    return [resource for resource in _all(reader, kinds) if not _is_made(resource)]
+    there = _objects(reader, lambda resource: is_policy(resource) or is_binding(resource))
+    return [resource for resource in there if not _is_made(resource)]
 
 
 def legacy_there(reader: Reader) -> list[Resource]:
     """Return the policies, cleanup policies and exceptions of kyverno.io in the cluster."""
-    return list(_all(reader, _kinds(reader, is_legacy)))
+    return _objects(reader, is_legacy)
 
 
 def exception_objects(reader: Reader) -> list[Resource]:
     """Return the PolicyExceptions of the cluster as they are."""
-    return list(_all(reader, _kinds(reader, is_exception)))
+    return _objects(reader, is_exception)
 
 
 def exceptions_there(reader: Reader) -> tuple[PolicyAttachments, list[Diagnostic]]:
@@ -348,7 +343,7 @@ def exceptions_there(reader: Reader) -> tuple[PolicyAttachments, list[Diagnostic
 
 def entry_objects(reader: Reader) -> list[Resource]:
     """Return the GlobalContextEntries of the cluster as they are."""
-    return list(_all(reader, _kinds(reader, is_global_context_entry)))
+    return _objects(reader, is_global_context_entry)
 
 
 def entries_there(reader: Reader) -> tuple[list[GlobalContextEntry], list[Diagnostic]]:
@@ -380,26 +375,20 @@ def _is_made(policy: Resource) -> bool:
     return by == "kyverno" and policy.api_version.startswith("admissionregistration.k8s.io/")
 
 
-def _kinds(reader: Reader, wanted: Callable[[Resource], bool]) -> Iterator[ApiResource]:
-    """Yield the requested kinds, each in one version: the first that is served."""
+def _objects(reader: Reader, wanted: Callable[[Resource], bool]) -> list[Resource]:
+    """Return the objects of the requested kinds, each in one version: the first that is served.
+    Exceptions, and objects outside namespaces, are read everywhere."""
     seen: set[tuple[str, str]] = set()
+    objects: list[Resource] = []
     for served in reader.discovery.all:
         group, _, kind = served.kind
-        if (group, kind) not in seen and wanted(Resource(sample(served))):
-            seen.add((group, kind))
-            yield served
-
-
-def _all(reader: Reader, kinds: Iterable[ApiResource]) -> Iterator[Resource]:
-    for served in kinds:
-        yield from reader.everywhere(served) if not reader.namespace else _near(reader, served)
-
-
-def _near(reader: Reader, served: ApiResource) -> Sequence[Resource]:
-    """Return the objects of one namespace, and the objects outside namespaces."""
-    if served.namespaced and not is_exception(Resource(sample(served))):
-        return list(reader.objects(served))
-    return list(reader.everywhere(served))
+        example = Resource(sample(served))
+        if (group, kind) in seen or not wanted(example):
+            continue
+        seen.add((group, kind))
+        is_of_one = reader.namespace and served.namespaced and not is_exception(example)
+        objects += reader.objects(served) if is_of_one else reader.everywhere(served)
+    return objects
 
 
 def kinds_to_read(policies: Iterable[RunnablePolicy], discovery: Discovery) -> list[ApiResource]:

@@ -75,7 +75,21 @@ def weaker(change: ObjectChange) -> Iterator[str]:
         if refuses(after):
             yield f"reports only what it refused before in {where}"
     for field in change.fields:
-        yield from _weaker_field(field)
+        path = field.path
+        if path[0] != "spec" or len(path) == 1:
+            continue
+        # The third step of a path into rules is the name of a rule.
+        excludes = any(step in _EXCLUDING for step in (path[1], *path[3:]))
+        excludes = excludes or path[1:3] == ("matchConstraints", "excludeResourceRules")
+        if excludes and field.after is not ABSENT and field.after:
+            about = f" in rule {path[2]}" if path[1] == "rules" and len(path) > 2 else ""
+            yield f"leaves out {'more' if field.before is ABSENT else 'others'}{about}"
+        if path[1] == "matchConditions" and field.before is ABSENT and field.after:
+            yield "a match condition more: it looks at less"
+        if path[1] in _CHECKS and len(path) == 3 and field.after is ABSENT:
+            yield f"{str(path[1]).removesuffix('s')} {path[2]} goes"
+        if path == ("spec", "failurePolicy") and field.after == "Ignore":
+            yield "requests pass while its webhook does not answer"
 
 
 def stronger(change: ObjectChange) -> Iterator[str]:
@@ -87,25 +101,6 @@ def stronger(change: ObjectChange) -> Iterator[str]:
     for where in _only(_overridden(before, "Audit"), _overridden(after, "Audit")):
         if refuses(before) and refuses(after):
             yield f"refuses in {where} what it only reported before"
-
-
-def _weaker_field(field: FieldChange) -> Iterator[str]:
-    if field.path[0] != "spec" or len(field.path) == 1:
-        return
-    # The third step of a path into rules is the name of a rule.
-    excludes = any(step in _EXCLUDING for step in (field.path[1], *field.path[3:]))
-    excludes = excludes or field.path[1:3] == ("matchConstraints", "excludeResourceRules")
-    if excludes and field.after is not ABSENT and field.after:
-        about = (
-            f" in rule {field.path[2]}" if field.path[1] == "rules" and len(field.path) > 2 else ""
-        )
-        yield f"leaves out more{about}" if field.before is ABSENT else f"leaves out others{about}"
-    if field.path[1] == "matchConditions" and field.before is ABSENT and field.after:
-        yield "a match condition more: it looks at less"
-    if field.path[1] in _CHECKS and len(field.path) == 3 and field.after is ABSENT:
-        yield f"{str(field.path[1]).removesuffix('s')} {field.path[2]} goes"
-    if field.path == ("spec", "failurePolicy") and field.after == "Ignore":
-        yield "requests pass while its webhook does not answer"
 
 
 def _overridden(body: Body, action: str) -> frozenset[str]:

@@ -72,7 +72,7 @@ def exceptions_of(
             if None in made or not made:
                 message = f"no exception is written: {wanted.policy} is none of the policies"
                 hint = "name the policies that the cluster has with -p or --env"
-                if bool(made):
+                if made:
                     message = f"no exception is written: {wanted.policy} is not Kyverno's"
                     hint = "the API server runs it: narrow its binding"
                 diagnostics.append(
@@ -107,14 +107,9 @@ def exception_of(
 def _spec(resource: Resource, suppression: Suppression, policy: RunnablePolicy) -> Body:
     wanted = written_rule(suppression.rule)
     named = [name for name in rule_names(policy) if not wanted or wanted == written_rule(name)]
-    blocks = [
-        {"resources": _resources(resource, [_own_kind(resource)], resource.name)},
-        *(
-            {"resources": _resources(resource, list(kinds), f"{resource.name}-*")}
-            for kinds in [_MADE.get(resource.kind)]
-            if kinds
-        ),
-    ]
+    blocks = [{"resources": _resources(resource, [_own_kind(resource)], resource.name)}]
+    if kinds := _MADE.get(resource.kind):
+        blocks.append({"resources": _resources(resource, list(kinds), f"{resource.name}-*")})
     return {
         "exceptions": [{"policyName": policy.policy.key, "ruleNames": named}],
         "match": {"any": blocks},
@@ -131,26 +126,23 @@ def _own_kind(resource: Resource) -> str:
 
 
 def _cel_spec(resource: Resource, policy: RunnablePolicy) -> Body:
-    is_one = " || ".join(f"({condition})" for condition in _conditions(resource))
-    where = f"object.metadata.?namespace.orValue('') == {_quoted(resource.namespace)}"
-    return {
-        "policyRefs": [{"name": policy.policy.name, "kind": policy.policy.resource.kind}],
-        "matchConditions": [{"name": "object", "expression": f"{where} && ({is_one})"}],
-    }
-
-
-def _conditions(resource: Resource) -> Iterator[str]:
-    """Yield CEL for the object itself, and for what controllers make of it, whose name an API
-    server may still have to generate."""
+    # The object itself, and what controllers make of it, whose name an API server may still have to
+    # generate.
     kind, name = _quoted(resource.kind), _quoted(resource.name)
-    yield f"object.kind == {kind} && object.metadata.?name.orValue('') == {name}"
+    conditions = [f"object.kind == {kind} && object.metadata.?name.orValue('') == {name}"]
     made = [own.rpartition("/")[2] for own in _MADE.get(resource.kind, ())]
     if made:
         kinds = ", ".join(map(_quoted, made))
         names = (f"object.metadata.?{field}.orValue('')" for field in ("name", "generateName"))
         start = _quoted(f"{resource.name}-")
         starts = " || ".join(f"{field}.startsWith({start})" for field in names)
-        yield f"object.kind in [{kinds}] && ({starts})"
+        conditions.append(f"object.kind in [{kinds}] && ({starts})")
+    is_one = " || ".join(f"({condition})" for condition in conditions)
+    where = f"object.metadata.?namespace.orValue('') == {_quoted(resource.namespace)}"
+    return {
+        "policyRefs": [{"name": policy.policy.name, "kind": policy.policy.resource.kind}],
+        "matchConditions": [{"name": "object", "expression": f"{where} && ({is_one})"}],
+    }
 
 
 def _quoted(text: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
@@ -236,9 +236,8 @@ def _explain(
             return location, f"Helm cannot run a text of the values: {in_values[1]}", _ESCAPED
         said = f"Helm cannot render the chart: {_brief(_PLACE_BEFORE.sub('', message))}"
         called = _UNDEFINED.search(message)
-        if called is None:
-            is_variable = False
-        else:
+        is_variable = False
+        if called is not None:
             from chartkit.engine.jmespath.functions import FUNCTIONS
 
             is_variable = called[1] in FUNCTIONS or _GIVEN.fullmatch(called[1]) is not None
@@ -312,15 +311,11 @@ def _resources(
 ) -> Iterator[Resource]:
     shown = files.name(name)
     # The first line of a template that names each kind
-    try:
+    lines: dict[str, int] = {}
+    with suppress(InputError):
         text = read_source(files.path(name))
-    except InputError:
-        lines: Mapping[str, int] = {}
-    else:
-        kinds = (
-            (match[1], text.count("\n", 0, match.start()) + 1) for match in _KIND.finditer(text)
-        )
-        lines = dict(reversed([*kinds]))
+        for match in _KIND.finditer(text):
+            lines.setdefault(match[1], text.count("\n", 0, match.start()) + 1)
     for number, document in enumerate(documents):
         try:
             objects = resources([document])

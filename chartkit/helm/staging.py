@@ -115,34 +115,28 @@ class _Walk:
         """Return the references that nothing resolves; raises ChartError for one that leads out."""
         from referencing import Registry
 
-        schema = self._with_known_dialect(_normal(schema))
+        schema = _normal(schema)
+        dialect = schema.get(_DIALECT) if isinstance(schema, dict) else None
+        if isinstance(schema, dict) and isinstance(dialect, str) and _is_urn(dialect):
+            # The newest draft counts in place of one that a URN names, as in Helm.
+            self._unresolved[dialect] = None
+            schema = schema | {_DIALECT: _NEWEST}
         self._draft = _specification(schema, _NEWEST)
         resource = self._draft.create_resource(schema)
         try:
             resolver = Registry().with_resource(_URL, resource).crawl().resolver(_URL)
-            self._know(resource, resolver)
+            # The resolver of each schema below the keywords of its draft.
+            pending: list[tuple[Any, _Resolver]] = [(resource, resolver)]
+            while pending:
+                part, above = pending.pop()
+                own = above.in_subresource(part)
+                self._known[id(part.contents)] = own
+                pending.extend((subresource, own) for subresource in part.subresources())
             self._visit(resource.contents, resolver.in_subresource(resource))
         except (AttributeError, KeyError, TypeError):
             # A keyword's value is of the wrong type, which `referencing` does not expect.
             raise _leads_out("$ref", suspect, self._file) from None
         return list(self._unresolved)
-
-    def _with_known_dialect(self, schema: Json) -> Json:
-        """The schema, with the newest draft in place of one that a URN names, as in Helm."""
-        dialect = schema.get(_DIALECT) if isinstance(schema, dict) else None
-        if not isinstance(schema, dict) or not isinstance(dialect, str) or not _is_urn(dialect):
-            return schema
-        self._unresolved[dialect] = None
-        return schema | {_DIALECT: _NEWEST}
-
-    def _know(self, resource: Any, resolver: _Resolver) -> None:
-        """Keep the resolver of each schema below the keywords of its draft."""
-        pending = [(resource, resolver)]
-        while pending:
-            resource, above = pending.pop()
-            own = above.in_subresource(resource)
-            self._known[id(resource.contents)] = own
-            pending.extend((subresource, own) for subresource in resource.subresources())
 
     def _visit(self, schema: Json, resolver: _Resolver) -> None:
         pending = [(schema, resolver)]
@@ -227,10 +221,7 @@ def _normal(value: Json) -> Json:
     normal = {}
     for key, inner in value.items():
         if key == _DIALECT and isinstance(inner, str):
-            if _is_draft(inner):
-                normal[key] = _canonical(inner)
-            else:
-                normal[key] = inner
+            normal[key] = _canonical(inner) if _is_draft(inner) else inner
         else:
             normal[key] = inner if key in _DATA else _normal(inner)
     return normal

@@ -116,27 +116,16 @@ class ChartPlaces:
     """The places in one chart."""
 
     def __init__(self, inputs: RenderInputs, originals: Rendered, files: ChartFiles) -> None:
-        self._inputs = inputs
+        """inputs: of the render; originals: what it gave, by template."""
+        self.inputs = inputs
         self.files = files
         self._originals = originals
-        self._names = list(originals)
+        self.templates = list(originals)
         self._values: dict[tuple[str, ...], ScopedValues] = {}
-
-    @property
-    def inputs(self) -> RenderInputs:
-        """The inputs of the render."""
-        return self._inputs
-
-    @property
-    def templates(self) -> Sequence[str]:
-        """The paths of the templates that were rendered."""
-        return self._names
 
     def only(self, names: Iterable[str]) -> ChartPlaces:
         """Return the places in some templates alone."""
-        return ChartPlaces(
-            self._inputs, {name: self._originals[name] for name in names}, self.files
-        )
+        return ChartPlaces(self.inputs, {name: self._originals[name] for name in names}, self.files)
 
     def document(self, name: str, number: int) -> Json:
         """Return the value of a template's document."""
@@ -152,7 +141,7 @@ class ChartPlaces:
             steps = steps[: location.path.count("/")]
             origin = rendered.origins[location.line - 1] if steps else None
             if origin is not None:
-                file, line = self._names[origin[0]], self._templates[origin[0]][origin[1] - 1]
+                file, line = self.templates[origin[0]], self._templates[origin[0]][origin[1] - 1]
                 return FieldPlace(file, line, tuple(steps))
             steps = steps[:-1]
         return None
@@ -175,7 +164,7 @@ class ChartPlaces:
         """Return the values of the chart or subchart that a template is in."""
         scope = tuple(_SUBCHART.findall(template))
         if scope not in self._values:
-            inputs = self._inputs
+            inputs = self.inputs
             layers = [(document, 0) for document in inputs.documents]
             merged: Json = dict(inputs.values)
             inside = ""
@@ -196,7 +185,7 @@ class ChartPlaces:
 
     @cached_property
     def _templates(self) -> list[list[TemplateLine]]:
-        return [template_lines(self.text(name)) for name in self._names]
+        return [template_lines(self.text(name)) for name in self.templates]
 
     def text(self, name: str) -> str:
         """Return the text of a template, by its path in the chart."""
@@ -216,7 +205,7 @@ class ChartPlaces:
         try:
             for _ in range(_ROUNDS):
                 # Render the chart with marks; passed_over: the lines without one.
-                inputs = self._inputs
+                inputs = self.inputs
                 with temporary_folder() as parent:
                     folder = parent / (inputs.folder.resolve().name or "chart")
                     write_copy(
@@ -224,7 +213,7 @@ class ChartPlaces:
                         folder,
                         {
                             name: marked(self.text(name), number, passed_over.get(number, ()))
-                            for number, name in enumerate(self._names)
+                            for number, name in enumerate(self.templates)
                         },
                     )
                     files = helm().render(folder, inputs.values, inputs.target).files

@@ -122,7 +122,13 @@ def plan(project: Project, exceptions_of: ExceptionsOf = lambda *_: ()) -> Chart
         first = member(name, project.environments)
         header = f"{_about(name, project.environments[first])}.\n{_HEADER}"
         files[values_file(name)] = environment_text(resolved[first], body, schema, header)
-    made = chart.files(base, values, _clusters(project), project.metadata)
+    environments = project.environments.values()
+    admission = all(environment.policy_type is PolicyType.ADMISSION for environment in environments)
+    least = ADMISSION_POLICIES if admission else None
+    data = next(iter(environments)).versions
+    accepted = [item.kubernetes for item in environments if item.is_unsupported]
+    clusters = kube_version_range([item.kyverno for item in environments], least, data, accepted)
+    made = chart.files(base, values, clusters, project.metadata)
     cluster_policies = {
         name: tuple(chart.cluster_policies(environment, resolved[name]))
         for name, environment in project.environments.items()
@@ -164,16 +170,6 @@ def render_profile(
     Kyverno could settle the form, and ClusterPolicy names each rule in what it says."""
     values = {"policyType": policy_type.value}
     return render_chart(plan_for_profile(reference, parameters), [values]).resources
-
-
-def _clusters(project: Project) -> str:
-    """The range of clusters that the chart admits."""
-    environments = project.environments.values()
-    admission = all(environment.policy_type is PolicyType.ADMISSION for environment in environments)
-    least = ADMISSION_POLICIES if admission else None
-    data = next(iter(environments)).versions
-    accepted = [item.kubernetes for item in environments if item.is_unsupported]
-    return kube_version_range([item.kyverno for item in environments], least, data, accepted)
 
 
 class _Chart:
@@ -218,8 +214,22 @@ class _Chart:
             and policy.policy.name in resolved.policies
             and resolved.policies[policy.policy.name].enabled
         ]
-        if late:
-            raise _too_old(environment, *late[0], len(late) - 1)
+        if not late:
+            return
+        template, needed = late[0]
+        name = template.policy.name
+        more = f" (and {len(late) - 1} more)" if len(late) > 1 else ""
+        message = (
+            f"policy '{name}'{more} needs Kyverno {needed}, and environment '{environment.name}' "
+            f"has {environment.kyverno}"
+        )
+        if needed > template.policy.minimum_kyverno:
+            message += ", in its form in CEL"
+            location, hint = environment.locate_policy_type(), "say policyType: ClusterPolicy there"
+        else:
+            location = environment.locate("kyverno")
+            hint = f"leave it out there: policies: {{{name}: {{enabled: false}}}}"
+        raise InputError(message, location, hint)
 
     def cluster_policies(self, environment: Environment, resolved: Selection) -> Iterator[Resource]:
         """Yield the policies of an environment that come as ClusterPolicy or Policy, at their
@@ -354,24 +364,6 @@ def _minimum(template: RenderedPolicy, form: PolicyType) -> Version:
         asks = any(map(kyverno_call, template.cel_bodies))
         return template.policy.minimum_kyverno if asks else policy_fields.OLDEST
     return template.policy.minimum_kyverno
-
-
-def _too_old(
-    environment: Environment, template: RenderedPolicy, needed: Version, others: int
-) -> InputError:
-    name = template.policy.name
-    more = f" (and {others} more)" if others else ""
-    message = (
-        f"policy '{name}'{more} needs Kyverno {needed}, and environment '{environment.name}' has "
-        f"{environment.kyverno}"
-    )
-    if needed > template.policy.minimum_kyverno:
-        message += ", in its form in CEL"
-        return InputError(
-            message, environment.locate_policy_type(), "say policyType: ClusterPolicy there"
-        )
-    hint = f"leave it out there: policies: {{{name}: {{enabled: false}}}}"
-    return InputError(message, environment.locate("kyverno"), hint)
 
 
 def _json_lines(items: Sequence[Json]) -> str:

@@ -125,7 +125,8 @@ def environment_text(resolved: Selection, values: Body, schema: Body, header: st
     reasons = _reasons(resolved)
 
     def comments(path: FieldPath) -> str:
-        return _reason(reasons, path) or _first_sentence(_description(schema, path))
+        sentence, stop, _ = _description(schema, path).partition(". ")
+        return _reason(reasons, path) or sentence + stop.rstrip()
 
     return f"{comment(header)}\n\n{commented(values, comments)}"
 
@@ -157,11 +158,6 @@ def _description(schema: Body, path: FieldPath) -> str:
         return ""
     text: str = body.get("description", "")
     return text
-
-
-def _first_sentence(text: str) -> str:
-    sentence, stop, _ = text.partition(". ")
-    return sentence + "." if stop else text
 
 
 def _policy_values(policy: LibraryPolicy, resolved: Selection, enabled: bool | None) -> Body:

@@ -71,7 +71,11 @@ def read_chart(files: Mapping[str, bytes], shown: str, limits: Limits = DEFAULT)
     if named is None and _OLD_DEPENDENCIES in texts:
         file = _OLD_DEPENDENCIES
         named = _mapping(texts, file, shown).get("dependencies")
-    there = set(_subcharts(texts, shown))
+    there: set[str] = set()
+    for name in texts:
+        parts = name.split("/")
+        if len(parts) == 3 and parts[0] == "charts" and parts[2] == METADATA:
+            there.add(str(_mapping(texts, name, shown).get("name")))
     for dependency in named if isinstance(named, list) else ():
         subchart = dependency.get("name") if isinstance(dependency, dict) else None
         if subchart not in there:
@@ -118,10 +122,3 @@ def _mapping(texts: Mapping[str, str], name: str, shown: str) -> Body:
     if len(documents) > 1 or not isinstance(documents[0].body, dict):
         raise InputError("must be one mapping", documents[-1].location)
     return documents[0].body
-
-
-def _subcharts(files: Mapping[str, str], shown: str) -> Iterator[str]:
-    for name in files:
-        parts = name.split("/")
-        if len(parts) == 3 and parts[0] == "charts" and parts[2] == METADATA:
-            yield str(_mapping(files, name, shown).get("name"))

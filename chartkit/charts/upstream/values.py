@@ -62,9 +62,8 @@ def _engine(chart: ChartFiles, environment: Environment, root: Path) -> Said:  #
             if isinstance(chart.defaults.get(key), dict)
         }
     left = []
-    if environment.monitoring is None:
-        monitored: Body = {}
-    else:
+    monitored: Body = {}
+    if environment.monitoring is not None:
         controllers = engine_source.describe()["controllers"]
         monitored = monitoring_values(environment.monitoring, controllers, metrics_apart=False)
     for key, given in monitored.items():
@@ -202,9 +201,14 @@ def _exclusions(
         for reference, settings in environment.policies.items()
         if settings.exclude and reference.rpartition("/")[2] in named
     }
-    if form is PolicyType.CLUSTER:
-        return _match_exclusions(environment.exclude, own, named), []
     shared = environment.exclude
+    if form is PolicyType.CLUSTER:
+        # The chart has exclusions for each policy and none for all of them: each policy gets them.
+        excluded = {
+            name: {"any": [{"resources": row.resources} for row in (*shared, *own.get(name, ()))]}
+            for name in sorted(named if shared else own)
+        }
+        return {"policyExclude": excluded} if excluded else {}, []
     # In CEL the chart leaves namespaces alone, by name. A policy's own take the shared ones'
     # place there, so that each has both.
     left = [
@@ -223,17 +227,6 @@ def _exclusions(
     if by_policy:
         values["vpolExcludeByPolicy"] = by_policy
     return values, left
-
-
-def _match_exclusions(
-    shared: Sequence[Exclusion], own: Mapping[str, Sequence[Exclusion]], named: frozenset[str]
-) -> Body:
-    """The chart has exclusions for each policy and none for all of them: each policy gets them."""
-    excluded = {
-        name: {"any": [{"resources": row.resources} for row in (*shared, *own.get(name, ()))]}
-        for name in sorted(named if shared else own)
-    }
-    return {"policyExclude": excluded} if excluded else {}
 
 
 def _plain_namespaces(exclusion: Exclusion) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import re
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -266,17 +266,12 @@ def strip_root(files: Mapping[str, bytes]) -> dict[str, bytes]:
     category: where below it a folder is a policy."""
     tops = {name.partition("/")[0] for name in files}
     inner = {name.partition("/")[2]: content for name, content in files.items()}
-    if len(tops) != 1 or "" in inner or not _has_categories(inner):
-        return dict(files)
-    return inner
-
-
-def _has_categories(names: Iterable[str]) -> bool:
-    """Report whether a file is as deep as a category's policies."""
-    return any(
+    # A file is as deep as a category's policies.
+    has_categories = any(
         name.count("/") >= 2 and not any(part.startswith(".") for part in name.split("/"))
-        for name in names
+        for name in inner
     )
+    return inner if len(tops) == 1 and "" not in inner and has_categories else dict(files)
 
 
 class ChangeType(StrEnum):

@@ -16,7 +16,7 @@ from chartkit.model import Body
 
 if TYPE_CHECKING:
     from chartkit.render.model import RenderResult
-    from chartkit.report.command_report import Block
+    from chartkit.report.command_report import Block, CommandReport
 
 
 @click.command()
@@ -94,22 +94,25 @@ def render(
         raise click.UsageError("--check writes nothing, and --update-baseline does")
     outputs.parsed()
     result = api.render(path, environments, write=not check, track=track("checking"), **given)
+    show(_report(result, check, verbose, quiet, diff), outputs)
+    is_unread = any(row.check == UNREAD for row in result.rows)
+    raise SystemExit(EXIT_CODE if is_unread else int(result.failed))
+
+
+def _report(
+    result: RenderResult, check: bool, verbose: bool, quiet: bool = False, diff: bool = False
+) -> CommandReport:
     from chartkit.render import summary
     from chartkit.report.command_report import CommandReport
 
-    show(
-        CommandReport(
-            text=lambda width: chain(
-                summary.blocks(result.rows, width, verbose, quiet), _end(result, check, diff)
-            ),
-            value=lambda: _body(result),
-            rows="rows",
-            findings=lambda: summary.findings(result.rows),
+    return CommandReport(
+        text=lambda width: chain(
+            summary.blocks(result.rows, width, verbose, quiet), _end(result, check, diff)
         ),
-        outputs,
+        value=lambda: _body(result),
+        rows="rows",
+        findings=lambda: summary.findings(result.rows),
     )
-    is_unread = any(row.check == UNREAD for row in result.rows)
-    raise SystemExit(EXIT_CODE if is_unread else int(result.failed))
 
 
 def _body(result: RenderResult) -> Body:

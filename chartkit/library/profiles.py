@@ -11,7 +11,7 @@ profiles, for editors.
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
@@ -53,6 +53,12 @@ class Profile:
         """The value of `spec`."""
         spec: Body = self.document.body["spec"]
         return spec
+
+    def lineage(self) -> Iterator[Profile]:
+        """Yield the profile, and those that it extends, directly or not."""
+        yield self
+        for parent in self.extends:
+            yield from parent.lineage()
 
 
 @dataclass(frozen=True, slots=True)

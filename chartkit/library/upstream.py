@@ -194,8 +194,12 @@ class UpstreamLibrary:
                 item for item in nearby if f"/{self.name}/{item.reference}".endswith(f"/{wanted}")
             ]
             exact = [item for item in named if item.reference == wanted]
-            if not named and len(steps) == 1:
-                named = list(self._calling_themselves(wanted))
+            if not named and len(steps) == 1 and _NAME.fullmatch(wanted):
+                for folder, files in self._folders.items():
+                    # The name may stand in a variable of Helm's; the policy itself decides.
+                    if any(wanted in text for _, text in _texts(self.root / folder, files)):
+                        for item in self._policies(folder):
+                            named += [item] if _own_name(item.document.body) == wanted else []
             entries = exact or named
             for entry in entries:
                 self._require_locked(Path(entry.document.source.file))
@@ -236,16 +240,6 @@ class UpstreamLibrary:
         if policies is None:
             policies = self._read[folder] = _read_folder(self.root, folder, self._folders[folder])
         return policies
-
-    def _calling_themselves(self, name: str) -> Iterator[_Found]:
-        if not _NAME.fullmatch(name):
-            return
-        for folder, files in self._folders.items():
-            # The name may stand in a variable of Helm's; that it is the policy's is seen below.
-            if any(name in text for _, text in _texts(self.root / folder, files)):
-                for policy in self._policies(folder):
-                    if _own_name(policy.document.body) == name:
-                        yield policy
 
 
 def _folders(root: Path) -> Iterator[tuple[str, list[str]]]:
@@ -320,12 +314,11 @@ def _policy(entry: _Found, library: str) -> UpstreamPolicy:
         message = "has several policies and Helm code"
         raise InputError(message, document.location, "give each policy a file of its own")
     # Rules of a ClusterPolicy are named by values, so that each needs a name
-    rule_body = document.body
-    if FORMS[rule_body["kind"]][1] is UpstreamForm.RULES:
-        rules = rule_body["spec"].get("rules")
+    if FORMS[body["kind"]][1] is UpstreamForm.RULES:
+        rules = body["spec"].get("rules")
         for index, rule in enumerate(rules if isinstance(rules, list) else [None]):
             if not isinstance(rule, dict) or not isinstance(rule.get("name"), str):
-                what = f"policy '{_own_name(rule_body)}' has no rules, or one without a name"
+                what = f"policy '{name}' has no rules, or one without a name"
                 raise InputError(what, document.locate("spec", "rules", index))
     bindings = [item for item in entry.beside if not has_code and _binds(item.body, body)]
     file = document.source.file

@@ -157,13 +157,7 @@ def render_project(project: Project, options: RenderOptions) -> RenderResult:
         differences, drifted = drift(generated.manifests)
         drifted += [row for tree in generated.charts for row in drift_rows(tree)]
         differences = "".join(map(write.drift, generated.charts)) + differences
-        left = [file for folder in folders for file in atomic_folder.left_behind(folder)]
-        # What a render that is running has made is not left behind.
-        if left and atomic_folder.is_free(project.root):
-            message, hint = "was left by a render that was interrupted", "render again"
-            locations = [Location(str(path)) for path in left]
-            drifted += [Row(ALL, "files", Outcome.FAIL, message, at, hint) for at in locations]
-        rows = (*rows, *drifted)
+        rows = (*rows, *drifted, *_left(folders, project.root))
         return RenderResult(rows, differences, is_repeatable=generated.is_repeatable)
     with atomic_folder.lock(project.root):
         for folder in folders:
@@ -172,12 +166,7 @@ def render_project(project: Project, options: RenderOptions) -> RenderResult:
         if failed(rows):
             return RenderResult(rows)
         trees = (*generated.charts, *generated.manifests)
-        # Write what differs; return the folders that changed. The charts come last: where only some
-        # were written, `--check` finds the charts to differ.
-        different = [tree for tree in trees if not write.unchanged(tree)]
-        for tree in reversed(different):
-            write.publish(tree, project.root)
-        written = tuple(tree.folder for tree in different)
+        written = _publish(trees, project.root)
         return RenderResult(rows, written=written, is_repeatable=generated.is_repeatable)
 
 
@@ -268,6 +257,24 @@ def _overwritten(trees: Iterable[Tree]) -> Iterator[Row]:
     for tree in trees:
         for row in tree.diagnostics():
             yield Row(ALL, "files", Outcome.WARNING, row.message, row.location, row.hint)
+
+
+def _left(folders: Sequence[Path], root: Path) -> Iterator[Row]:
+    """Yield a row for each folder that an interrupted render left; none while one is running."""
+    left = [file for folder in folders for file in atomic_folder.left_behind(folder)]
+    if left and atomic_folder.is_free(root):
+        for path in left:
+            message, hint = "was left by a render that was interrupted", "render again"
+            yield Row(ALL, "files", Outcome.FAIL, message, Location(str(path)), hint)
+
+
+def _publish(trees: Sequence[Tree], root: Path) -> tuple[Path, ...]:
+    """Write what differs; return the folders that changed. The charts come last: where only some
+    were written, `--check` finds the charts to differ."""
+    different = [tree for tree in trees if not write.unchanged(tree)]
+    for tree in reversed(different):
+        write.publish(tree, root)
+    return tuple(tree.folder for tree in different)
 
 
 def plan_charts(

@@ -205,17 +205,11 @@ def _own_profiles(project: Project) -> Iterator[_Target]:
     built_in = bundled.profiles_dir().resolve()
     targets: dict[Path, _Target] = {}
     for reference in dict.fromkeys(named):
-        for profile in _extended(read_profile(reference, project.root)):
+        for profile in read_profile(reference, project.root).lineage():
             if profile.file.resolve().parent != built_in:
                 target = _Target(profile.file, reference, profile, True)
                 targets.setdefault(profile.file.resolve(), target)
     yield from targets.values()
-
-
-def _extended(profile: Profile) -> Iterator[Profile]:
-    yield profile
-    for parent in profile.extends:
-        yield from _extended(parent)
 
 
 def _standing(target: _Target, library: Library, policy: LibraryPolicy) -> Location | None:
@@ -249,7 +243,7 @@ def _without(project: Project, target: _Target) -> tuple[str, ...]:
         not in {
             profile.file.resolve()
             for reference in environment.profiles
-            for profile in _extended(read_profile(reference, project.root))
+            for profile in read_profile(reference, project.root).lineage()
         }
     )
 

@@ -6,7 +6,7 @@ chartkit.yaml says and the chart has no key for becomes a warning, with its plac
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -22,7 +22,7 @@ from chartkit.errors import InputError
 from chartkit.helm.chart_values import merge
 from chartkit.kyverno import controllers as kyverno_controllers
 from chartkit.kyverno.versions import parse_version
-from chartkit.library.profiles import Profile, read_profile
+from chartkit.library.profiles import read_profile
 from chartkit.model import Body, Diagnostic, Location, Severity
 from chartkit.project.environment import Environment
 from chartkit.project.monitoring import KEY as MONITORING
@@ -166,17 +166,11 @@ def _standard(environment: Environment, root: Path) -> tuple[str, list[Diagnosti
         else:
             location = environment.keys.document.locate("profiles", index)
         profile = read_profile(reference, root, location)
-        names |= set(_ancestry(profile))
+        names |= {member.name for member in profile.lineage()}
         if profile.name not in {f"pss-{standard}" for standard in _STANDARDS}:
             what = f"no profile '{profile.name}', and only podSecurityStandard can replace it"
             left.append(_left(what, location))
     return next((standard for standard in _STANDARDS if f"pss-{standard}" in names), ""), left
-
-
-def _ancestry(profile: Profile) -> Iterator[str]:
-    yield profile.name
-    for extend in profile.extends:
-        yield from _ancestry(extend)
 
 
 def _form(chart: ChartFiles, environment: Environment) -> PolicyType:

@@ -61,17 +61,7 @@ class LiveSource:
     def get(self, path: str, /) -> Body:
         if self.fault is not None:
             raise self.fault
-        # A path that leads elsewhere, or does more than to read, is refused.
-        if not path.startswith("/") or path.startswith("//") or _CONTROL.search(path):
-            raise RefusedError(0, "only paths of the API server can be requested")
-        asked = urlsplit(path)
-        root, *parts = [part for part in unquote(asked.path).split("/") if part] or [""]
-        # Behind the version, and the namespace where there is one: resource, name, subresource.
-        rest = parts[2 if root == "apis" else 1 :]
-        is_watch = rest[:1] == ["watch"] or _ENDLESS.search(asked.query)
-        rest = rest[2:] if rest[:1] == ["namespaces"] and len(rest) > 2 else rest
-        if is_watch or ".." in parts or _DOING.intersection(rest[2:3]):
-            raise RefusedError(0, "only read requests are sent")
+        _check(path)
         answer = self._ask(path)
         for _ in range(_TRIES - 1):
             if answer.status not in _BUSY:
@@ -154,6 +144,20 @@ class LiveSource:
             for secret in value.split()[-1:] if " " in value else ():
                 text = text.replace(secret, "***")
         return text[:_MOST_SAID]
+
+
+def _check(path: str) -> None:
+    """Raises RefusedError for a path that leads elsewhere, or does more than to read."""
+    if not path.startswith("/") or path.startswith("//") or _CONTROL.search(path):
+        raise RefusedError(0, "only paths of the API server can be requested")
+    asked = urlsplit(path)
+    root, *parts = [part for part in unquote(asked.path).split("/") if part] or [""]
+    # Behind the version, and the namespace where there is one: resource, name, subresource.
+    rest = parts[2 if root == "apis" else 1 :]
+    is_watch = rest[:1] == ["watch"] or _ENDLESS.search(asked.query)
+    rest = rest[2:] if rest[:1] == ["namespaces"] and len(rest) > 2 else rest
+    if is_watch or ".." in parts or _DOING.intersection(rest[2:3]):
+        raise RefusedError(0, "only read requests are sent")
 
 
 class Watches:

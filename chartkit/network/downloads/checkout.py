@@ -72,10 +72,24 @@ def read_checkout(
     commit = _commit(path, ref)
     collected = FileCollector(str(path), limits)
     wanted: list[tuple[str, str, int]] = []
-    for name, blob, size in _blobs(path, commit, only):
-        wanted.append((name, blob, size))
-        collected.announce(len(wanted), size)
-    if sum(size for _, _, size in wanted) > limits.total:
+    done = _run(path, ["ls-tree", "-r", "-z", "-l", "--full-tree", commit, "--", *only])
+    _require(done, path)
+    for row in done.stdout.split(b"\0")[:-1]:
+        about, _, raw = row.partition(b"\t")
+        mode, kind, blob, size = about.decode("ascii").split()
+        try:
+            name = raw.decode("utf-8")
+        except UnicodeDecodeError:
+            what = f"the name {raw!r} is not UTF-8 text"
+            raise InputError(what, Location(str(path))) from None
+        if mode == _LINK:
+            what = f"'{checked_name(name, str(path))}' is a link"
+            raise InputError(what, Location(str(path)), PLAIN)
+        # What is not a blob is another repository's commit: a submodule, of which nothing is here.
+        if kind == "blob" and mode in _FILES and not is_left_out(name):
+            wanted.append((checked_name(name, str(path)), blob, int(size)))
+            collected.announce(len(wanted), int(size))
+    if sum(length for _, _, length in wanted) > limits.total:
         text = f"is larger than {limits.total:,} bytes"
         raise InputError(text, Location(str(path)))
     contents = blobs_of(path, [blob for _, blob, _ in wanted])
@@ -163,26 +177,6 @@ def _commit(path: Path, ref: str) -> str:
     raise InputError(why, Location(str(path)), "give a branch, a tag or a commit")
 
 
-def _blobs(path: Path, commit: str, only: Sequence[str]) -> Iterator[tuple[str, str, int]]:
-    """Yield the files of a commit: path, object and size."""
-    done = _run(path, ["ls-tree", "-r", "-z", "-l", "--full-tree", commit, "--", *only])
-    _require(done, path)
-    for row in done.stdout.split(b"\0")[:-1]:
-        about, _, raw = row.partition(b"\t")
-        mode, kind, blob, size = about.decode("ascii").split()
-        try:
-            name = raw.decode("utf-8")
-        except UnicodeDecodeError:
-            what = f"the name {raw!r} is not UTF-8 text"
-            raise InputError(what, Location(str(path))) from None
-        if mode == _LINK:
-            what = f"'{checked_name(name, str(path))}' is a link"
-            raise InputError(what, Location(str(path)), PLAIN)
-        # What is not a blob is another repository's commit: a submodule, of which nothing is here.
-        if kind == "blob" and mode in _FILES and not is_left_out(name):
-            yield checked_name(name, str(path)), blob, int(size)
-
-
 def _run(
     path: Path,
     arguments: Sequence[str],
@@ -196,28 +190,12 @@ def _run(
     bounds += f" && ulimit -f {most_written // _BLOCK}" if most_written else ""
     is_bounded = bounds and os.name == "posix"
     limit = ("/bin/sh", "-c", f'{bounds} && exec "$@"', "sh") if is_bounded else ()
-    try:
-        return subprocess.run(
-            [*limit, _GIT, "-C", str(path.resolve()), *_QUIET, *arguments],
-            input=given,
-            capture_output=True,
-            check=False,
-            timeout=_SECONDS,
-            env={**_environment(path), **settings},
-        )
-    except subprocess.TimeoutExpired:
-        text = f"git did not finish within {_SECONDS:g} seconds"
-        raise InputError(text, Location(str(path))) from None
-
-
-def _environment(path: Path) -> dict[str, str]:
-    """The process's environment without variables that lead git elsewhere."""
-    kept = {
+    # The process's environment without variables that lead git elsewhere.
+    environment = {
         name: value
         for name, value in os.environ.items()
         if not name.startswith("GIT_") or name.startswith("GIT_CONFIG_")
-    }
-    return kept | {
+    } | {
         "GIT_CEILING_DIRECTORIES": str(path.resolve().parent),
         "GIT_NO_LAZY_FETCH": "1",
         "GIT_NO_REPLACE_OBJECTS": "1",
@@ -225,6 +203,18 @@ def _environment(path: Path) -> dict[str, str]:
         "GIT_OPTIONAL_LOCKS": "0",
         "LC_ALL": "C",
     }
+    try:
+        return subprocess.run(
+            [*limit, _GIT, "-C", str(path.resolve()), *_QUIET, *arguments],
+            input=given,
+            capture_output=True,
+            check=False,
+            timeout=_SECONDS,
+            env={**environment, **settings},
+        )
+    except subprocess.TimeoutExpired:
+        text = f"git did not finish within {_SECONDS:g} seconds"
+        raise InputError(text, Location(str(path))) from None
 
 
 def _require(done: subprocess.CompletedProcess[bytes], path: Path) -> None:

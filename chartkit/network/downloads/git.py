@@ -201,7 +201,22 @@ def fetch_ssh_revision(
         addresses = dial.addresses()
     except NetworkError as error:
         raise failed(error, repository.shown, limits) from None
-    command = _command(repository, str(addresses[0]), dial.host_port.port)
+    alias = host_port.host if host_port.port == SSH_PORT else f"[{host_port.host}]:{host_port.port}"
+    # The user's configuration cannot override these; the host's key is looked up by the name that
+    # the URL has.
+    options = {
+        "BatchMode": "yes",
+        "StrictHostKeyChecking": "yes",
+        "HostName": str(addresses[0]),
+        "HostKeyAlias": alias,
+        "Port": str(dial.host_port.port),
+        "ForwardAgent": "no",
+        "ForwardX11": "no",
+        "ClearAllForwardings": "yes",
+        "PermitLocalCommand": "no",
+        "ConnectTimeout": "20",
+    }
+    command = shlex.join(["ssh", *(f"-o{name}={value}" for name, value in options.items())])
     user = f"{repository.user}@" if repository.user else ""
     path = repository.path if repository.path.startswith("/") else f"/{repository.path}"
     if path.startswith("/~") or repository.path == path:
@@ -214,23 +229,3 @@ def fetch_ssh_revision(
             return read_checkout(folder, "FETCH_HEAD", limits, tuple(only))
         except InputError as error:
             raise InputError(error.message, repository.shown, error.hint) from None
-
-
-def _command(repository: SshRepository, address: str, port: int) -> str:
-    """Return ssh with options that the user's configuration cannot override; the host's key is
-    looked up by the name that the URL has."""
-    host_port = repository.host_port
-    alias = host_port.host if host_port.port == SSH_PORT else f"[{host_port.host}]:{host_port.port}"
-    options = {
-        "BatchMode": "yes",
-        "StrictHostKeyChecking": "yes",
-        "HostName": address,
-        "HostKeyAlias": alias,
-        "Port": str(port),
-        "ForwardAgent": "no",
-        "ForwardX11": "no",
-        "ClearAllForwardings": "yes",
-        "PermitLocalCommand": "no",
-        "ConnectTimeout": "20",
-    }
-    return shlex.join(["ssh", *(f"-o{name}={value}" for name, value in options.items())])

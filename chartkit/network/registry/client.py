@@ -91,14 +91,11 @@ class Client:
         kept = self._kept(image, by_digest)
         if kept is not None:
             value = read_json(kept, "a manifest")
-            if not isinstance(value, dict):
-                content_type = ""
-            else:
+            content_type = ""
+            if isinstance(value, dict):
                 media_type = value.get("mediaType")
-                if isinstance(media_type, str):
-                    content_type = media_type
-                else:
-                    content_type = OCI_INDEX if "manifests" in value else OCI_MANIFEST
+                default = OCI_INDEX if "manifests" in value else OCI_MANIFEST
+                content_type = media_type if isinstance(media_type, str) else default
             return Document(content_type, by_digest, kept)
         most = self._settings.limits.document
         answer, url = self._get(image, _Endpoint("manifests", identifier, _MANIFESTS, most))

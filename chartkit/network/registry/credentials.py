@@ -327,9 +327,8 @@ def find_login(secrets: Sequence[PullSecret], registry: str, repository: str) ->
     for name in sorted(entries, reverse=True):
         host, slash, path = name.partition("/")
         there, _, rest = target.partition("/")
-        if slash and not rest.startswith(path):
-            covers = False
-        else:
+        covers = False
+        if not slash or rest.startswith(path):
             wanted, _, port = host.partition(":")
             domain, _, other = there.partition(":")
             labels = zip_longest(wanted.split("."), domain.split("."))

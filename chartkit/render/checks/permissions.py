@@ -38,7 +38,7 @@ from chartkit.wording import counted
 
 _GATHERS: Final = Version(1, 13)
 """The first Kyverno whose chart aggregates roles by the label."""
-_Allowed = Collection[tuple[str, str, str, str]]
+_Allowed = frozenset[tuple[str, str, str, str]]
 """(controller, group, resource, verb)"""
 CHECK: Final = "baseline"
 SUPPRESSED: Final = "suppressed"
@@ -50,18 +50,7 @@ def permissions(subject: CheckTarget, carried: Sequence[LibraryPolicy]) -> Itera
     definitions = [item for policy in carried for item in definitions_beside(policy.folder)]
     rendered = subject.policies.rendered().resources
     engine = subject.engine.rendered().resources if subject.engine else ()
-    allowed: set[tuple[str, str, str, str]] = set()
-    for role in (*rendered, *engine):
-        labels = mapping_at(role.body, "metadata", "labels")
-        controllers = [label.removeprefix(LABEL) for label in labels if label.startswith(LABEL)]
-        # The label by which Kyverno's own chart aggregates roles.
-        component = labels.get(COMPONENT)
-        if isinstance(component, str) and component in CONTROLLERS:
-            controllers.append(component)
-        for rule in mappings_at(role.body, "rules") if role.kind == "ClusterRole" else ():
-            parts = [texts_of(rule.get(key)) for key in ("apiGroups", "resources", "verbs")]
-            for controller, group, resource, verb in product(controllers, *parts):
-                allowed.add((controller, group, resource, verb))
+    allowed = frozenset(_allowed([*rendered, *engine]))
     makes = mapping_at(subject.policies.lint_subject().values, "permissions").get("create")
     there = {(item.namespace, item.name) for item in rendered if item.kind == "ConfigMap"}
     diagnostics: list[Diagnostic] = []
@@ -84,6 +73,22 @@ def permissions(subject: CheckTarget, carried: Sequence[LibraryPolicy]) -> Itera
         diagnostics.append(Diagnostic("permissions", Severity.WARNING, message, location, hint))
     right = f"{counted(count, 'permission', 'permissions')} beyond those of Kyverno's chart"
     return rows(subject.environment.name, "permissions", diagnostics, right, location)
+
+
+def _allowed(rendered: Sequence[Resource]) -> Iterator[tuple[str, str, str, str]]:
+    for role in rendered:
+        labels = mapping_at(role.body, "metadata", "labels")
+        controllers = [label.removeprefix(LABEL) for label in labels if label.startswith(LABEL)]
+        # The label by which Kyverno's own chart aggregates roles.
+        component = labels.get(COMPONENT)
+        controllers += (
+            [component] if isinstance(component, str) and component in CONTROLLERS else []
+        )
+        for rule in mappings_at(role.body, "rules") if role.kind == "ClusterRole" else ():
+            for controller in controllers:
+                parts = (texts_of(rule.get(key)) for key in ("apiGroups", "resources", "verbs"))
+                for group, resource, verb in product(*parts):
+                    yield controller, group, resource, verb
 
 
 def _lacking(

@@ -9,10 +9,10 @@ from typing import Final
 from chartkit.catalog.policy_lint.rule import Fault, Subject, policy_rule
 from chartkit.engine.cel_policies.policy import ResourceRule
 from chartkit.engine.cluster_policy.autogen import all_rules, controllers
-from chartkit.engine.cluster_policy.policy import Match, ResourceFilter, Rule, RuleKind
+from chartkit.engine.cluster_policy.policy import Match, ResourceFilter, RuleKind
 from chartkit.engine.cluster_policy.unmatched import condition_blocks
 from chartkit.engine.scalars.wildcard import compile_wildcard, has_wildcard
-from chartkit.model import Body, FieldPath, Json, RuleType, mappings_at, text_of, texts_below
+from chartkit.model import Body, Json, RuleType, mappings_at, text_of, texts_below
 from chartkit.schemas.kind_selectors import parse_kind_selector
 
 _MOST_PAIRS: Final = 10_000
@@ -27,8 +27,25 @@ _TOGETHER: Final = {
 def excluded(subject: Subject) -> Iterator[Fault]:
     """Exclusions of everything that a rule matches, and of nothing."""
     for path, rule in subject.rules:
-        if rule.exclude is not None:
-            yield from _exclude_faults(rule, rule.exclude, path)
+        exclude, narrow = rule.exclude, rule.match
+        if exclude is None:
+            continue
+        is_joint = bool(narrow.all and not narrow.any and len(narrow.all) > 1)
+        if not is_joint and all(
+            any(_covers(other, block) for other in _filters_of(exclude))
+            if exclude.any or not exclude.all
+            else all(_covers(other, block) for other in exclude.all)
+            for block in _filters_of(narrow)
+        ):
+            message = f"rule {rule.name}: excludes everything that it matches: it does nothing"
+            yield Fault((*path, "exclude"), message, "narrow the exclude")
+            continue
+        key = "any" if exclude.any else "all" if exclude.all else ""
+        for at, block in enumerate(_filters_of(exclude)):
+            if block == ResourceFilter():
+                here = (*path, "exclude", key, at) if key else (*path, "exclude")
+                message = f"rule {rule.name}: an exclude without a filter excludes nothing"
+                yield Fault(here, message, "name kinds, names or namespaces")
     constraints = subject.cel_policy.constraints if subject.cel_policy is not None else None
     if constraints is None or not constraints.rules:
         return
@@ -36,31 +53,8 @@ def excluded(subject: Subject) -> Iterator[Fault]:
         any(_takes(block, rule) for block in constraints.excluded) for rule in constraints.rules
     ):
         message = "excludes everything that it matches: it does nothing"
-        at = ("spec", "matchConstraints", "excludeResourceRules")
-        yield Fault(at, message, "narrow the rules")
-
-
-def _exclude_faults(rule: Rule, exclude: Match, path: FieldPath) -> Iterator[Fault]:
-    narrow = rule.match
-    if narrow.all and not narrow.any and len(narrow.all) > 1:
-        covers = False
-    else:
-        covers = all(
-            any(_covers(other, block) for other in _filters_of(exclude))
-            if exclude.any or not exclude.all
-            else all(_covers(other, block) for other in exclude.all)
-            for block in _filters_of(narrow)
-        )
-    if covers:
-        message = f"rule {rule.name}: excludes everything that it matches: it does nothing"
-        yield Fault((*path, "exclude"), message, "narrow the exclude")
-        return
-    key = "any" if exclude.any else "all" if exclude.all else ""
-    for at, block in enumerate(_filters_of(exclude)):
-        if block == ResourceFilter():
-            here = (*path, "exclude", key, at) if key else (*path, "exclude")
-            message = f"rule {rule.name}: an exclude without a filter excludes nothing"
-            yield Fault(here, message, "name kinds, names or namespaces")
+        cel_path = ("spec", "matchConstraints", "excludeResourceRules")
+        yield Fault(cel_path, message, "narrow the rules")
 
 
 def _takes(wide: ResourceRule, narrow: ResourceRule) -> bool:

@@ -10,9 +10,7 @@ from chartkit.catalog.policy_lint.rule import Fault, Subject, policy_rule
 from chartkit.engine.kubernetes.kinds import ADMISSION, ADMISSION_GROUP, group_of
 from chartkit.kyverno import policy_fields
 from chartkit.kyverno.known_faults import (
-    Change,
     ChangeKind,
-    Concerned,
     announced,
     changes,
     known_faults,
@@ -22,7 +20,6 @@ from chartkit.model import (
     Diagnostic,
     FieldPath,
     Json,
-    Resource,
     Severity,
     list_of,
     mapping_at,
@@ -93,16 +90,12 @@ def release_change(subject: Subject) -> Iterator[Fault | Diagnostic]:
             if change.concerned is None or not change.concerned.has(subject.resource):
                 continue
             if next(filter(change.concerned.has, subject.run)) is subject.resource:
-                yield _change(subject.run, change, change.concerned, str(version))
-
-
-def _change(run: Sequence[Resource], change: Change, concerned: Concerned, version: str) -> Fault:
-    """The one fault for all policies of a run, which is at the first of them."""
-    others = sum(map(concerned.has, run)) - 1
-    more = f" ({counted(others, 'more policy', 'more policies')})" if others else ""
-    message = f"Kyverno {version}: {change.sentence}{more}"
-    severity = Severity.NOTE if change.kind is ChangeKind.DEPRECATED else None
-    return Fault((), message, change.advice or None, severity=severity)
+                # The one fault for all policies of a run is at the first of them.
+                others = sum(map(change.concerned.has, subject.run)) - 1
+                more = f" ({counted(others, 'more policy', 'more policies')})" if others else ""
+                message = f"Kyverno {version}: {change.sentence}{more}"
+                severity = Severity.NOTE if change.kind is ChangeKind.DEPRECATED else None
+                yield Fault((), message, change.advice or None, severity=severity)
 
 
 @policy_rule("CK722")

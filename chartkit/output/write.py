@@ -12,7 +12,7 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -84,9 +84,8 @@ def compose(plan: GeneratedChart, folder: Path, prefer: Prefer = Prefer.NEITHER)
         ignoring = text if line in text.splitlines() else f"{text.rstrip()}\n{line}\n".lstrip("\n")
         files[_IGNORE] = ignoring
     file = folder / _FILES
-    if not file.is_file():
-        recorded: dict[str, str] = {}
-    else:
+    recorded: dict[str, str] = {}
+    if file.is_file():
         hint = "remove it: `chartkit render` writes it anew"
         try:
             recorded_files = parse_json(read_source(file))["files"]
@@ -106,7 +105,11 @@ def compose(plan: GeneratedChart, folder: Path, prefer: Prefer = Prefer.NEITHER)
         files[f"{RECORD}/{name}"] = text
     files[_FILES] = json.dumps({"files": owned}, indent=2) + "\n"
     removed = {name for name in recorded if name not in owned}
-    removed |= {name for name in _values_recorded(folder) if name not in files}
+    # The values files that were generated last, and their bases.
+    for base in sorted((folder / RECORD).glob("values*.yaml")):
+        is_same = _on_disk(folder / base.name) == _on_disk(base)
+        names = {f"{RECORD}/{base.name}", *([base.name] if is_same else [])}
+        removed |= names - files.keys()
     return Tree(folder, files, frozenset(removed), edited)
 
 
@@ -210,14 +213,6 @@ def _merged(folder: Path, name: str, text: str, prefer: Prefer) -> str:
         return text
     before = read_source(base) if base.is_file() else None
     return merge_values(before, read_source(file), text, str(file), prefer)
-
-
-def _values_recorded(folder: Path) -> Iterator[str]:
-    """The values files that were generated last, and their bases."""
-    for base in sorted((folder / RECORD).glob("values*.yaml")):
-        yield f"{RECORD}/{base.name}"
-        if _on_disk(folder / base.name) == _on_disk(base):
-            yield base.name
 
 
 def _on_disk(file: Path) -> str | None:

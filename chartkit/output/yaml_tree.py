@@ -313,8 +313,12 @@ def _write_block(lines: list[str], block: Block, pad: str, dash: int) -> None:
         value = entry.value
         if isinstance(value, Block):
             _write_nested(lines, value, pad, mark, dash)
+        elif value.lines is None and isinstance(value.data, str) and "\n" not in value.data:
+            lines.append(f"{pad}{mark} {dump_text(value.data)}{value.comment}")
         elif value.lines is None:
-            lines += _dumped(value, pad, mark)
+            first, *others = dump_yaml([value.data]).rstrip("\n").split("\n")
+            lines.append(f"{pad}{mark}{first[1:]}{value.comment}")
+            lines += _indented(others, pad)
         else:
             lines.append(f"{pad}{mark}{value.lines[0]}")
             lines += _indented(value.lines[1:], pad)
@@ -359,16 +363,6 @@ def _indented(lines: Iterable[str], pad: str) -> Iterator[str]:
             yield line.written
         else:
             yield f"{pad}{line}" if line else ""
-
-
-def _dumped(leaf: Leaf, pad: str, mark: str) -> Iterator[str]:
-    data, comment = leaf.data, leaf.comment
-    if isinstance(data, str) and "\n" not in data:
-        yield f"{pad}{mark} {dump_text(data)}{comment}"
-        return
-    first, *others = dump_yaml([data]).rstrip("\n").split("\n")
-    yield f"{pad}{mark}{first[1:]}{comment}"
-    yield from _indented(others, pad)
 
 
 def _quoted(key: str) -> str:

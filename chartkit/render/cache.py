@@ -216,12 +216,9 @@ def cached_result(
         return render()
     store = Store(_STORE)
     body = store.load(key)
-    if body is None:
-        kept: RenderResult | None = None
-    else:
+    if body is not None:
         rows = tuple(map(_row, body["rows"]))
         kept = RenderResult(rows, body["drift"], is_repeatable=True)
-    if kept is not None:
         if not options.get("check"):
             # As one that renders would: another render may be writing.
             with atomic_folder.lock(project.root):

@@ -130,20 +130,16 @@ def _overrides(subject: CheckTarget) -> Iterator[Finding]:
         own = ("policies", name, "actionOverrides")
         lists.append((name, own, mapping_at(merged, "policies", name).get("actionOverrides")))
         lists.append((name, (_OVERRIDES, name), shared.get(name)))
+    actions = list(resolved.actions) if resolved else []
+    for policy in resolved.policies.values() if resolved else ():
+        actions += policy.actions
     for who, path, given in lists:
         for index, item in enumerate(given if isinstance(given, list) else ()):
             if isinstance(item, dict) and not _enforces(item.get("action")) and refusing:
-                resolved = subject.resolved
-                actions = list(resolved.actions) if resolved else []
-                for override_policy in resolved.policies.values() if resolved else ():
-                    actions += override_policy.actions
-                override_place: Location | None = None
-                for action in actions:
-                    same = list(action.namespaces) == (item.get("namespaces") or [])
-                    if same and action.selector == item.get("namespaceSelector"):
-                        override_place = action.location
-                        break
-                location = override_place or values.locate((*path, index))
+                wanted = item.get("namespaces") or [], item.get("namespaceSelector")
+                same = (row for row in actions if (list(row.namespaces), row.selector) == wanted)
+                action = next(same, None)
+                location = values.locate((*path, index)) if action is None else action.location
                 verb = "only report" if who == "policies" else "only reports"
                 yield f"{who} {verb} (Audit) in {_scope(item)}", location
 

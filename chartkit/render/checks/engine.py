@@ -97,12 +97,17 @@ def compiled_policies(subject: CheckTarget, carried: Sequence[LibraryPolicy]) ->
         for resource in resources
         if is_policy(resource) or is_binding(resource) or _is_heeded(resource, subject)
     )
-    # Custom kinds are defined among the workloads and charts of the environment.
-    others = [resource for load in subject.workloads for resource in _objects(subject, load)[0]]
+    definitions = filter(is_definition, objects_beside(subject))
+    return compiled_set((*policies, *definitions), allows_http(engine))
+
+
+def objects_beside(subject: CheckTarget) -> list[Resource]:
+    """Return the objects of the workloads and further charts of an environment."""
+    objects = [resource for load in subject.workloads for resource in _objects(subject, load)[0]]
     for chart in subject.others:
         rendered = chart.rendered()
-        others += (*rendered.crds, *rendered.resources)
-    return compiled_set((*policies, *filter(is_definition, others)), allows_http(engine))
+        objects += (*rendered.crds, *rendered.resources)
+    return objects
 
 
 def _is_heeded(resource: Resource, subject: CheckTarget) -> bool:

@@ -32,7 +32,6 @@ from chartkit.scan.environment import Labels, configuration
 from chartkit.scan.exceptions.model import EXPIRED, lifetime
 from chartkit.scan.policies import PolicySet
 from chartkit.schemas.kind_selectors import parse_kind_selector
-from chartkit.values.lint.rule import ChartValues
 from chartkit.wording import abridged
 
 _CONFIG: Final = "config"
@@ -99,19 +98,16 @@ class Exclusions:
         }
         for_all = len(path) == 1
         for at, raw in enumerate(_items(block, "any")):
-            there = places.get(repr(raw.get("resources"))) or _place(self._values, *path, "any", at)
-            yield Exclusion((raw,), there, for_all)
+            there = places.get(repr(raw.get("resources")))
+            location = there or self._values.locate((*path, "any", at))
+            yield Exclusion((raw,), location, for_all)
         together = _items(block, "all")
         if together:
-            yield Exclusion(together, _place(self._values, *path, "all"), for_all)
+            yield Exclusion(together, self._values.locate((*path, "all")), for_all)
 
 
 def _items(block: Mapping[str, Json], key: str) -> list[Body]:
     return [item for item in block.get(key) or () if isinstance(item, dict)]
-
-
-def _place(values: ChartValues, *path: str | int) -> Location:
-    return values.locate(path)
 
 
 def asks_kyverno(policy: RunnablePolicy) -> bool:

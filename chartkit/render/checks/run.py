@@ -36,9 +36,9 @@ from chartkit.render.chart import ALL, Chart, CheckTarget
 from chartkit.render.checks.enforcement import enforcement
 from chartkit.render.checks.engine import (
     compiled_policies,
+    objects_beside,
     own_pods,
     policies_compile,
-    read_workload,
     workloads,
 )
 from chartkit.render.checks.examples import examples
@@ -108,21 +108,15 @@ def values(subject: CheckTarget) -> Iterable[Row]:
     """Check that every key is known, and that every value fits its schema."""
     for chart in subject.charts:
         results = lint(chart.lint_subject(), Stage.VALUES, Stage.REFUSED)
-        if not chart.files.is_upstream or chart.files.schema() is None:
-            refused: list[Diagnostic] = []
-        else:
+        if chart.files.is_upstream and chart.files.schema() is not None:
             try:
                 chart.rendered()
             except RenderError as error:
-                refused = [
-                    Diagnostic("helm", Severity.ERROR, error.message, error.location, error.hint)
-                ]
-            else:
-                refused = []
-        diagnostics = _at_sources([*results, *refused], chart)
-        right = f"{chart.name}: every key is known"
-        location = chart.values.location
-        yield from rows(subject.environment.name, "values", diagnostics, right, location)
+                location, hint = error.location, error.hint
+                results.append(Diagnostic("helm", Severity.ERROR, error.message, location, hint))
+        diagnostics = _at_sources(results, chart)
+        right, where = f"{chart.name}: every key is known", chart.values.location
+        yield from rows(subject.environment.name, "values", diagnostics, right, where)
 
 
 def helm(subject: CheckTarget) -> Iterable[Row]:
@@ -194,14 +188,7 @@ def object_fields(subject: CheckTarget) -> Iterable[Row]:
     """Yield a warning for each kind and field that the objects of workloads and of other charts
     have, and the environment's Kubernetes does not, or the definition of a custom kind."""
     env = subject.environment
-    resources = [
-        resource
-        for workload in subject.workloads
-        for resource in read_workload(subject.project, workload, env.kube_version)[0]
-    ]
-    for chart in subject.others:
-        rendered = chart.rendered()
-        resources += (*rendered.crds, *rendered.resources)
+    resources = objects_beside(subject)
     definitions = read_definitions(filter(is_definition, resources))
     faults = ObjectFaults(minor_of(env.kube_version), definitions)
     faults.add(resources)

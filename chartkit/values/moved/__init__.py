@@ -7,7 +7,7 @@ A value of another shape than its change reads is left for people to say.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path as File
@@ -102,8 +102,19 @@ class Argument:
 @cache
 def rows(chart: str) -> Mapping[Path, Row]:
     """The table of a chart: `kyverno`, `kyverno-policies` or `policy-reporter`."""
-    table = [_row(key) for key in _read(f"{chart}.yaml")["keys"]]
-    return MappingProxyType({row.key: row for row in table})
+    table: dict[Path, Row] = {}
+    for row in _read(f"{chart}.yaml")["keys"]:
+        span = Span(
+            parse_version(row.get("since", str(OLDEST)), "the chart"),
+            parse_version(row.get("until", str(LAST_OF_TWO)), "the chart"),
+        )
+        targets = [row["to"]] if isinstance(row.get("to"), str) else row.get("to", [])
+        if "each" in row:
+            targets = [f"{controller}.{row['each']}" for controller in CONTROLLERS]
+        key, new_keys = path(row["key"]), tuple(map(path, targets))
+        transform = row.get("as", "move" if targets else "remove")
+        table[key] = Row(key, span, new_keys, transform, row["why"], row.get("do", ""))
+    return MappingProxyType(table)
 
 
 def parents(keys: Iterable[Path]) -> frozenset[Path]:
@@ -130,24 +141,6 @@ def arguments() -> Mapping[str, Argument]:
 def path(text: str) -> Path:
     """A path of keys without dots in them, from its text."""
     return tuple(text.split("."))
-
-
-def _row(row: Body) -> Row:
-    span = Span(
-        parse_version(row.get("since", str(OLDEST)), "the chart"),
-        parse_version(row.get("until", str(LAST_OF_TWO)), "the chart"),
-    )
-    targets: Sequence[str] = [row["to"]] if isinstance(row.get("to"), str) else row.get("to", [])
-    if "each" in row:
-        targets = [f"{controller}.{row['each']}" for controller in CONTROLLERS]
-    return Row(
-        path(row["key"]),
-        span,
-        tuple(path(target) for target in targets),
-        row.get("as", "move" if targets else "remove"),
-        row["why"],
-        row.get("do", ""),
-    )
 
 
 def _read(name: str) -> Body:

@@ -64,17 +64,13 @@ class Url:
         if self.opaque:
             parts.append(self.opaque)
         else:
-            if not (self.has_authority or self.authority or self.user):
-                written_authority = ""
-            else:
-                text = "//" if self.authority or self.path or self.user else ""
+            if self.has_authority or self.authority or self.user:
+                parts.append("//" if self.authority or self.path or self.user else "")
                 if self.user is not None:
                     name, password = self.user
-                    text += _escape(name, _USER)
-                    text += "" if password is None else ":" + _escape(password, _USER)
-                    text += "@"
-                written_authority = text + _escape(self.authority, _HOST)
-            parts.append(written_authority)
+                    parts.append(_escape(name, _USER))
+                    parts.append("@" if password is None else f":{_escape(password, _USER)}@")
+                parts.append(_escape(self.authority, _HOST))
             path = _written(self.path, self.written_path, _PATH)
             if self.authority and path and path[0] != "/":
                 parts.append("/")
@@ -172,9 +168,8 @@ def _parse(url: str, fragment: str, *, strict: bool) -> Url:
     if url == "*":
         return _complete(Url(path="*", written_path="*"), fragment)
     match = _SCHEME.match(url)
-    if match is None:
-        scheme, rest = "", url
-    else:
+    scheme, rest = "", url
+    if match is not None:
         if not match[1]:
             raise UrlError("missing protocol scheme")
         scheme, rest = match[1].lower(), url[match.end() :]
@@ -395,7 +390,14 @@ def _ipv6_problem(text: str) -> tuple[str, str]:
             return "each colon-separated field must have at least one digit", rest
         after = rest[len(digits) :]
         if after.startswith("."):
-            return _embedded_problem(rest, groups, shortened)
+            if not shortened and groups != _GROUPS - 2:
+                return "embedded IPv4 address must replace the final 2 fields of the address", rest
+            if groups > _GROUPS - 2:
+                what = "too many hex fields to fit an embedded IPv4 at the end of the address"
+                return what, rest
+            message, at = _ipv4_problem(rest)
+            is_short = message == _SHORT and rest.count(".") == _OCTETS - 1
+            return (_NOTHING_TO_EXPAND, "") if is_short else (message, at)
         groups, rest = groups + 1, after
         if not rest:
             break
@@ -415,16 +417,3 @@ def _ipv6_problem(text: str) -> tuple[str, str]:
     if groups < _GROUPS:
         return "address string too short", ""
     return _NOTHING_TO_EXPAND, ""
-
-
-def _embedded_problem(rest: str, groups: int, shortened: bool) -> tuple[str, str]:
-    if not shortened and groups != _GROUPS - 2:
-        message = "embedded IPv4 address must replace the final 2 fields of the address"
-        return message, rest
-    if groups > _GROUPS - 2:
-        message = "too many hex fields to fit an embedded IPv4 at the end of the address"
-        return message, rest
-    message, at = _ipv4_problem(rest)
-    if message == _SHORT and rest.count(".") == _OCTETS - 1:
-        return _NOTHING_TO_EXPAND, ""
-    return message, at

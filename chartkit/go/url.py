@@ -390,14 +390,7 @@ def _ipv6_problem(text: str) -> tuple[str, str]:
             return "each colon-separated field must have at least one digit", rest
         after = rest[len(digits) :]
         if after.startswith("."):
-            if not shortened and groups != _GROUPS - 2:
-                return "embedded IPv4 address must replace the final 2 fields of the address", rest
-            if groups > _GROUPS - 2:
-                what = "too many hex fields to fit an embedded IPv4 at the end of the address"
-                return what, rest
-            message, at = _ipv4_problem(rest)
-            is_short = message == _SHORT and rest.count(".") == _OCTETS - 1
-            return (_NOTHING_TO_EXPAND, "") if is_short else (message, at)
+            return _embedded_problem(rest, groups, shortened)
         groups, rest = groups + 1, after
         if not rest:
             break
@@ -417,3 +410,13 @@ def _ipv6_problem(text: str) -> tuple[str, str]:
     if groups < _GROUPS:
         return "address string too short", ""
     return _NOTHING_TO_EXPAND, ""
+
+
+def _embedded_problem(rest: str, groups: int, shortened: bool) -> tuple[str, str]:
+    if not shortened and groups != _GROUPS - 2:
+        return "embedded IPv4 address must replace the final 2 fields of the address", rest
+    if groups > _GROUPS - 2:
+        return "too many hex fields to fit an embedded IPv4 at the end of the address", rest
+    message, at = _ipv4_problem(rest)
+    is_short = message == _SHORT and rest.count(".") == _OCTETS - 1
+    return (_NOTHING_TO_EXPAND, "") if is_short else (message, at)

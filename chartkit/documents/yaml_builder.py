@@ -232,17 +232,18 @@ class Builder:
                 key = self._key(key, event)
             elif key == "<<" and event.__class__ is ScalarEvent and event.implicit[0]:
                 start = next_event()
-                merged = value(start)
-                for source in merged if isinstance(merged, list) else [merged]:
-                    if not isinstance(source, dict):
-                        message = "a merge key ('<<') takes a mapping or a list of mappings"
-                        raise self.error(message, start)
-                    for name, item in source.items():
-                        members.setdefault(name, item)
+                self._merge(members, value(start), start)
                 continue
             members[key] = value(next_event())
         self.nodes += len(members)
         return members
+
+    def _merge(self, members: dict[str, Any], merged: Any, event: Any) -> None:
+        for source in merged if isinstance(merged, list) else [merged]:
+            if not isinstance(source, dict):
+                raise self.error("a merge key ('<<') takes a mapping or a list of mappings", event)
+            for key, value in source.items():
+                members.setdefault(key, value)
 
     def plain(self, text: str, event: Any) -> Any:
         """Return an unquoted scalar by the rules of YAML 1.1 as Kubernetes has them."""

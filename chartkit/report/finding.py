@@ -228,27 +228,7 @@ class FindingFormat(ABC):
         has_all = self.with_passes and self._options.detailed
         for position, result in enumerate(results):
             if has_all or result.status in FAILED:
-                places = field_places(resource, result, self.most_places)
-                first, *others = places or (FieldPlace("", resource.location),)
-                rule = self._rule(result)
-                level = _LEVELS.get(result.status, Severity.NOTE)
-                if level is Severity.ERROR and self._options.is_below(rule.severity):
-                    level = Severity.WARNING
-                self.write(
-                    Finding(
-                        rule,
-                        level,
-                        str(result.status),
-                        result.message,
-                        first.location,
-                        first.field,
-                        others,
-                        resource,
-                        self._options.action(resource, result),
-                        acceptance=accepted.get(position),
-                        why=result.why,
-                    )
-                )
+                self.write(self._finding(resource, result, accepted.get(position)))
 
     @abstractmethod
     def write(self, finding: Finding) -> None:
@@ -257,6 +237,29 @@ class FindingFormat(ABC):
     @abstractmethod
     def finish(self, counts: Counter[Status]) -> Iterator[str]:
         """Yield the report, ending with a newline."""
+
+    def _finding(
+        self, resource: Resource, result: RuleResult, acceptance: Acceptance | None
+    ) -> Finding:
+        places = field_places(resource, result, self.most_places)
+        first, *others = places or (FieldPlace("", resource.location),)
+        rule = self._rule(result)
+        level = _LEVELS.get(result.status, Severity.NOTE)
+        if level is Severity.ERROR and self._options.is_below(rule.severity):
+            level = Severity.WARNING
+        return Finding(
+            rule,
+            level,
+            str(result.status),
+            result.message,
+            first.location,
+            first.field,
+            others,
+            resource,
+            self._options.action(resource, result),
+            acceptance=acceptance,
+            why=result.why,
+        )
 
     def _rule_of(self, result: RuleResult) -> FindingRule:
         facts = self._options.facts(result)

@@ -18,7 +18,7 @@ from chartkit.catalog.model import Kind
 from chartkit.catalog.standards import CoverageLevel, Standard, StandardControl
 from chartkit.charts.policies.chart import read_libraries
 from chartkit.errors import InputError
-from chartkit.library.policies import Library, LibraryPolicy
+from chartkit.library.policies import LibraryPolicy
 from chartkit.library.profiles import resolve_environment
 from chartkit.model import Body
 from chartkit.project.project import Project
@@ -115,42 +115,38 @@ def coverage(standard: Standard, project: Project | None = None) -> Coverage:
                 for entry in entries
                 if _REFUSING.intersection(entry.kinds)
             }
-            states: dict[_Key, tuple[State, bool]] = {}
-            for policy in resolve_environment(environment, library, project.root).policies.values():
-                if not policy.enabled:
+            by_policy: dict[_Key, tuple[State, bool]] = {}
+            for given in resolve_environment(environment, library, project.root).policies.values():
+                if not given.enabled:
                     continue
                 state = State.ON
-                if _key(policy.policy) in refusing:
-                    action = policy.action or environment.action
+                if _key(given.policy) in refusing:
+                    action = given.action or environment.action
                     state = State.ENFORCE if action is Action.ENFORCE else State.AUDIT
-                states[_key(policy.policy)] = state, bool(policy.exclude)
-            in_force[name] = states
-    covers = tuple(_cover(control, library, in_force) for control in standard.controls)
-    return Coverage(standard, tuple(in_force), covers)
+                by_policy[_key(given.policy)] = state, bool(given.exclude)
+            in_force[name] = by_policy
+    covers: list[ControlCover] = []
+    for control in standard.controls:
+        policies: list[PolicyCover] = []
+        for position, reference in enumerate((*control.policies, *control.also)):
+            try:
+                policy = library.find(reference)
+            except InputError as error:
+                # Looked up only for an error, as a standard names hundreds of policies.
+                location = control.locate_policy(position)
+                raise InputError(error.message, location, error.hint) from None
+            here = {name: own.get(_key(policy), _NOT_THERE) for name, own in in_force.items()}
+            states = {name: state for name, (state, _) in here.items()}
+            excluding = frozenset(name for name, (_, excludes) in here.items() if excludes)
+            is_needed = position < len(control.policies)
+            policies.append(PolicyCover(policy, is_needed, states, excluding))
+        states = {name: _together(policies, name) for name in in_force if policies}
+        covers.append(ControlCover(control, tuple(policies), states))
+    return Coverage(standard, tuple(in_force), tuple(covers))
 
 
 def _key(policy: LibraryPolicy) -> _Key:
     return policy.folder.resolve(), policy.name
-
-
-def _cover(
-    control: StandardControl, library: Library, in_force: Mapping[str, _InForce]
-) -> ControlCover:
-    named = (*control.policies, *control.also)
-    policies: list[PolicyCover] = []
-    for position, reference in enumerate(named):
-        try:
-            policy = library.find(reference)
-        except InputError as error:
-            # Looked up only for an error, as a standard names hundreds of policies.
-            location = control.locate_policy(position)
-            raise InputError(error.message, location, error.hint) from None
-        here = {name: states.get(_key(policy), _NOT_THERE) for name, states in in_force.items()}
-        states = {name: state for name, (state, _) in here.items()}
-        excluding = frozenset(name for name, (_, excludes) in here.items() if excludes)
-        policies.append(PolicyCover(policy, position < len(control.policies), states, excluding))
-    states = {name: _together(policies, name) for name in in_force if policies}
-    return ControlCover(control, tuple(policies), states)
 
 
 def _together(policies: Sequence[PolicyCover], environment: str) -> State:

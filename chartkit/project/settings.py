@@ -250,30 +250,25 @@ def read_action(body: Body) -> Action | None:
 
 def read_policies(keys: Keys) -> Mapping[str, PolicySettings]:
     """Return the settings of single policies by name, of a project or an environment."""
-    return MappingProxyType(
-        {
-            name: _settings(keys, ("policies", name), given or {})
-            for name, given in keys.body.get("policies", {}).items()
-        }
-    )
-
-
-def _settings(keys: Keys, path: tuple[str, str], body: Body) -> PolicySettings:
-    parameters = body.get("parameters", {})
-    places = {key: keys.locate(*path, key) for key in body}
-    for name in parameters:
-        places[f"parameters.{name}"] = keys.locate(*path, "parameters", name)
-    return PolicySettings(
-        location=keys.locate(*path),
-        enabled=body.get("enabled"),
-        action=read_action(body),
-        action_at=keys.locate(*path, "action") if "action" in body else None,
-        actions=read_actions(keys, *path),
-        parameters=MappingProxyType(dict(parameters)),
-        exclude=read_exclusions(keys, *path),
-        places=MappingProxyType(places),
-        everywhere=not keys.says(*path),
-    )
+    settings: dict[str, PolicySettings] = {}
+    for name, given in keys.body.get("policies", {}).items():
+        body, path = given or {}, ("policies", name)
+        parameters = body.get("parameters", {})
+        places = {key: keys.locate(*path, key) for key in body}
+        for parameter in parameters:
+            places[f"parameters.{parameter}"] = keys.locate(*path, "parameters", parameter)
+        settings[name] = PolicySettings(
+            location=keys.locate(*path),
+            enabled=body.get("enabled"),
+            action=read_action(body),
+            action_at=keys.locate(*path, "action") if "action" in body else None,
+            actions=read_actions(keys, *path),
+            parameters=MappingProxyType(dict(parameters)),
+            exclude=read_exclusions(keys, *path),
+            places=MappingProxyType(places),
+            everywhere=not keys.says(*path),
+        )
+    return MappingProxyType(settings)
 
 
 def read_exclusions(keys: Keys, *path: str) -> tuple[Exclusion, ...]:

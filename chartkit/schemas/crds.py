@@ -59,11 +59,27 @@ def kinds() -> tuple[Kind, ...]:
     """Every kind that has a definition, group by group."""
     index: Body = read_file(_INDEX)[0].body
     columns = {name: _columns(rows) for name, rows in index["columns"].items()}
-    return tuple(
-        _kind(name, entry, group, columns)
-        for group in index["groups"]
-        for name, entry in group["kinds"].items()
-    )
+    defined: list[Kind] = []
+    for group in index["groups"]:
+        for name, entry in group["kinds"].items():
+            shown, selectable = entry.get("versionColumns", {}), entry.get("selectable", "")
+            versions: list[KindVersion] = []
+            for version, words in entry["versions"].items():
+                own = columns.get(shown.get(version, entry.get("columns", "")), ())
+                versions.append(_kind_version(version, words.split(), own, selectable))
+            kind = Kind(
+                kind=name,
+                group=group["group"],
+                key=group["key"],
+                plural=entry["plural"],
+                short=entry.get("short", ""),
+                category=str(entry.get("category", group.get("category", ""))),
+                scope=entry["scope"],
+                by_reports_server="served" in group,
+                versions=tuple(versions),
+            )
+            defined.append(kind)
+    return tuple(defined)
 
 
 @cache
@@ -131,29 +147,6 @@ def _columns(entries: Mapping[str, str]) -> tuple[Body, ...]:
         column = {"name": name, "type": kind, "jsonPath": path}
         columns.append({**column, "priority": 1} if wide else column)
     return tuple(columns)
-
-
-def _kind(name: str, entry: Body, group: Body, columns: Mapping[str, tuple[Body, ...]]) -> Kind:
-    shown = entry.get("versionColumns", {})
-    return Kind(
-        kind=name,
-        group=group["group"],
-        key=group["key"],
-        plural=entry["plural"],
-        short=entry.get("short", ""),
-        category=str(entry.get("category", group.get("category", ""))),
-        scope=entry["scope"],
-        by_reports_server="served" in group,
-        versions=tuple(
-            _kind_version(
-                version,
-                words.split(),
-                columns.get(shown.get(version, entry.get("columns", "")), ()),
-                entry.get("selectable", ""),
-            )
-            for version, words in entry["versions"].items()
-        ),
-    )
 
 
 def _kind_version(

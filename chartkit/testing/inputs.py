@@ -302,7 +302,17 @@ class Answers:
 def ask(inputs: TestInputs) -> Answers:
     """Evaluate a test's policies on its objects, once for every operation."""
     operations = {"", *(wanted.operation for wanted in inputs.test.expectations)}
-    triggers = {operation: _given(inputs, operation) for operation in sorted(operations)}
+    triggers: dict[str, dict[Key, list[Answer]]] = {}
+    for operation in sorted(operations):
+        given = triggers[operation] = {}
+        for resource in inputs.resources:
+            request = inputs.admissions.request(resource, operation)
+            given[key_of(resource)] = _answers(inputs, request, operation)
+        for payload in inputs.payloads if not operation else ():
+            said: list[Answer] = []
+            if payload.resource is not None:
+                said = _answers(inputs, Request(payload.resource, is_json=True), operation)
+            given[tuple(payload.name.split("/"))] = said
     answers = Answers(triggers, {})
     targets: dict[Key, list[Target]] = {}
     for resource in inputs.targets:
@@ -313,23 +323,6 @@ def ask(inputs: TestInputs) -> Answers:
                     targets.setdefault(key_of(resource), []).append(Target(result, changed, answer))
                     break
     return replace(answers, targets=targets)
-
-
-def _given(inputs: TestInputs, operation: str) -> dict[Key, list[Answer]]:
-    given = {
-        key_of(resource): _answers(
-            inputs, inputs.admissions.request(resource, operation), operation
-        )
-        for resource in inputs.resources
-    }
-    if not operation:
-        for payload in inputs.payloads:
-            said: list[Answer] = []
-            if payload.resource is not None:
-                request = Request(payload.resource, is_json=True)
-                said = _answers(inputs, request, operation)
-            given[tuple(payload.name.split("/"))] = said
-    return given
 
 
 def _answers(inputs: TestInputs, request: Request, operation: str) -> list[Answer]:

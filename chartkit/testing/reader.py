@@ -172,42 +172,42 @@ def read_test_file(path: Path) -> list[TestFile]:
 
 def parse_tests(path: Path, documents: Iterable[Document]) -> list[TestFile]:
     """Return the tests in documents of a file; raise InputError for what Kyverno refuses."""
-    return [_read(path, document) for document in documents]
-
-
-def _read(path: Path, document: Document) -> TestFile:
-    body = _checked(document, document.body, _FIELDS, ())
-    for key, wanted in (("apiVersion", API_VERSION), ("kind", "Test")):
-        if not body.get(key):
-            raise InputError(f"has no {key}", document.locate(key), f"write {key}: {wanted}")
-    if body.get("name"):
-        raise InputError("'name' is deprecated", document.locate("name"), "write metadata.name")
-    metadata = _decoded(document, body, "metadata", METADATA) or {}
-    values = body.get("values")
-    payloads = body.get("jsonPayloads") or [body.get("jsonPayload") or ""]
-    return TestFile(
-        path=path,
-        name=str(metadata.get("name") or ""),
-        location=document.location,
-        policies=_unique(body, "policies"),
-        resources=_unique(body, "resources"),
-        targets=_unique(body, "targetResources"),
-        params=_unique(body, "paramResources"),
-        payloads=tuple(dict.fromkeys(normpath(name) for name in payloads if name.strip())),
-        other_payloads=_unique(body, "httpPayloads") + _unique(body, "envoyPayloads"),
-        context=body.get("context") or "",
-        exceptions=_unique(body, "exceptions"),
-        cluster_resources=_unique(body, "clusterResources"),
-        variables=body.get("variables") or "",
-        values=None if values is None else read_values(values, document.locate("values")),
-        user_info=body.get("userinfo") or "",
-        api_calls=read_api_calls(document, _decoded(document, body, _CALLS, API_CALLS) or []),
-        global_entries=read_global_entries(
-            document, _decoded(document, body, _ENTRIES, GLOBAL_ENTRIES) or []
-        ),
-        expectations=tuple(_expectations(document, body.get("results") or [])),
-        assertions=tuple(read_assertions(document)),
-    )
+    tests: list[TestFile] = []
+    for document in documents:
+        body = _checked(document, document.body, _FIELDS, ())
+        for key, wanted in (("apiVersion", API_VERSION), ("kind", "Test")):
+            if not body.get(key):
+                raise InputError(f"has no {key}", document.locate(key), f"write {key}: {wanted}")
+        if body.get("name"):
+            raise InputError("'name' is deprecated", document.locate("name"), "write metadata.name")
+        metadata = _decoded(document, body, "metadata", METADATA) or {}
+        values = body.get("values")
+        payloads = body.get("jsonPayloads") or [body.get("jsonPayload") or ""]
+        calls = _decoded(document, body, _CALLS, API_CALLS) or []
+        entries = _decoded(document, body, _ENTRIES, GLOBAL_ENTRIES) or []
+        test = TestFile(
+            path=path,
+            name=str(metadata.get("name") or ""),
+            location=document.location,
+            policies=_unique(body, "policies"),
+            resources=_unique(body, "resources"),
+            targets=_unique(body, "targetResources"),
+            params=_unique(body, "paramResources"),
+            payloads=tuple(dict.fromkeys(normpath(name) for name in payloads if name.strip())),
+            other_payloads=_unique(body, "httpPayloads") + _unique(body, "envoyPayloads"),
+            context=body.get("context") or "",
+            exceptions=_unique(body, "exceptions"),
+            cluster_resources=_unique(body, "clusterResources"),
+            variables=body.get("variables") or "",
+            values=None if values is None else read_values(values, document.locate("values")),
+            user_info=body.get("userinfo") or "",
+            api_calls=read_api_calls(document, calls),
+            global_entries=read_global_entries(document, entries),
+            expectations=tuple(_expectations(document, body.get("results") or [])),
+            assertions=tuple(read_assertions(document)),
+        )
+        tests.append(test)
+    return tests
 
 
 def _decoded(document: Document, body: Body, key: str, shape: str) -> Any:

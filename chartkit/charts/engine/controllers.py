@@ -64,6 +64,8 @@ def _later_values(
 
 def _controller(entry: Mapping[str, Any], optional: str, verbs: Mapping[str, list[str]]) -> Body:
     additional = entry.get("additionalVerbs")
+    extra = [_rule(row, verbs) for row in entry.get("extraResources", ())]
+    keys = {"apiGroups": "groups", "resources": "resources", "verbs": "verbs"}
     return {
         **dict.fromkeys(optional.split()),
         **entry,
@@ -74,7 +76,7 @@ def _controller(entry: Mapping[str, Any], optional: str, verbs: Mapping[str, lis
         "flowRules": [
             {**_rule(row[:3], verbs), "where": row[3]} for row in entry.get("flowRules", ())
         ],
-        "extraResources": [_policy_rule(row, verbs) for row in entry.get("extraResources", ())],
+        "extraResources": [{key: rule[own] for key, own in keys.items()} for rule in extra],
     }
 
 
@@ -94,11 +96,6 @@ def _rule(row: list[Any], verbs: Mapping[str, list[str]]) -> Body:
         "when": extra.get("when"),
         "names": extra.get("names", "").split(),
     }
-
-
-def _policy_rule(row: list[Any], verbs: Mapping[str, list[str]]) -> Body:
-    rule = _rule(row, verbs)
-    return {"apiGroups": rule["groups"], "resources": rule["resources"], "verbs": rule["verbs"]}
 
 
 def _resource_filters(filters: Mapping[str, Any], controllers: list[Body]) -> Iterator[str]:

@@ -6,12 +6,12 @@ import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import click
 
 from chartkit.model import Body, Diagnostic, Json, Severity
-from chartkit.render.compare.fields import ABSENT, Absent, FieldChange, ObjectChange, What, compare
+from chartkit.render.compare.fields import ABSENT, Absent, ObjectChange, What, compare
 from chartkit.render.compare.policy_risks import (
     is_form_change,
     is_policy,
@@ -180,6 +180,12 @@ def _shown(value: Json) -> str:
 
 def _body(rated: RatedChange) -> Body:
     identity = rated.change.identity
+    fields: list[Body] = []
+    for field in rated.change.fields:
+        # A side without the field has no key.
+        sides = {"before": field.before, "after": field.after}
+        there = {name: value for name, value in sides.items() if value is not ABSENT}
+        fields.append({"path": field.name, **there})
     return {
         "risk": str(rated.risk.level),
         "reason": rated.risk.reason or None,
@@ -188,15 +194,5 @@ def _body(rated: RatedChange) -> Body:
         "kind": identity.kind,
         "namespace": identity.namespace or None,
         "name": identity.name,
-        "fields": [_field_body(field) for field in rated.change.fields],
+        "fields": fields,
     }
-
-
-def _field_body(field: FieldChange) -> Body:
-    """Return a field's values; a side without the field has no key."""
-    body: dict[str, Any] = {"path": field.name}
-    if field.before is not ABSENT:
-        body["before"] = field.before
-    if field.after is not ABSENT:
-        body["after"] = field.after
-    return body

@@ -104,7 +104,25 @@ class SarifWriter(FindingFormat):
     def finish(self, counts: Counter[Status]) -> Iterator[str]:  # noqa: ARG002 - failures alone
         driver: Body = {"name": "chartkit", "semanticVersion": __version__}
         rules = sorted(self._rules.values(), key=lambda rule: rule[0])
-        driver["rules"] = [_rule(rule, level) for _, rule, level in rules]
+        listed_rules: list[Body] = []
+        for _, rule, level in rules:
+            title = rule.title or rule.id
+            help_text = "\n\n".join(filter(None, (rule.description, rule.remediation))) or title
+            properties: Body = {"tags": [*filter(None, (rule.category,)), *rule.controls]}
+            if rule.severity in _SCORES:
+                properties["tags"] = ["security", *properties["tags"]]
+                properties["security-severity"] = _SCORES[rule.severity]
+            descriptor = {
+                "id": rule.id,
+                "shortDescription": {"text": title},
+                "fullDescription": {"text": rule.description or title},
+                "help": {"text": help_text},
+                "helpUri": rule.url or SITE + (_REFUSED if rule.name or rule.kind else ""),
+                "defaultConfiguration": {"level": _LEVELS[level]},
+                "properties": properties,
+            }
+            listed_rules.append(descriptor)
+        driver["rules"] = listed_rules
         head = json_text({"$schema": _SCHEMA, "version": "2.1.0"}, indent=None)
         tool = json_text({"driver": driver}, indent=None)
         yield f'{head[:-1]}, "runs": [{{"tool": {tool}, "columnKind": "unicodeCodePoints", '
@@ -143,21 +161,3 @@ def _physical(file: str, location: Location | None) -> Body:
 def _uri(file: str) -> str:
     path = quote(file, errors="replace")
     return f"file://{path}" if file.startswith("/") else path
-
-
-def _rule(rule: FindingRule, level: Severity) -> Body:
-    title = rule.title or rule.id
-    help_text = "\n\n".join(filter(None, (rule.description, rule.remediation))) or title
-    properties: Body = {"tags": [*filter(None, (rule.category,)), *rule.controls]}
-    if rule.severity in _SCORES:
-        properties["tags"] = ["security", *properties["tags"]]
-        properties["security-severity"] = _SCORES[rule.severity]
-    return {
-        "id": rule.id,
-        "shortDescription": {"text": title},
-        "fullDescription": {"text": rule.description or title},
-        "help": {"text": help_text},
-        "helpUri": rule.url or SITE + (_REFUSED if rule.name or rule.kind else ""),
-        "defaultConfiguration": {"level": _LEVELS[level]},
-        "properties": properties,
-    }

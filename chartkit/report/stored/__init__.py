@@ -63,8 +63,35 @@ def read_report(path: Path, name: str = "") -> StoredReport:
         raise InputError("is not a report of a scan", Location(str(path)), hint)
     rows = mappings_at(body, "results")
     counts = Counter({status: _number(summary.get(status)) for status in Status})
-    failed = (row for row in rows if text_of(row.get("result")) in _LEVELS)
-    return StoredReport(name, counts, tuple(_finding(row, name) for row in failed))
+    findings: list[Finding] = []
+    for row in rows:
+        result = text_of(row.get("result"))
+        if result not in _LEVELS:
+            continue
+        policy, rule = text_of(row.get("policy")), text_of(row.get("rule"))
+        severity, category = text_of(row.get("severity")), text_of(row.get("category"))
+        own_id = f"{policy}/{rule}" if rule else policy
+        location = Location(text_of(row.get("location")))
+        if match := _PLACE.fullmatch(location.file):
+            location = Location(match["file"], int(match["line"] or 0), int(match["column"] or 0))
+        accepted, acceptance = mapping_at(row.get("accepted")), None
+        if accepted.get("state") in list(AcceptedAs):
+            reason, until = text_of(accepted.get("reason")), text_of(accepted.get("until"))
+            acceptance = Acceptance(AcceptedAs(accepted["state"]), reason, until)
+        finding = Finding(
+            FindingRule(own_id, policy, rule, severity=severity, category=category),
+            _LEVELS[result],
+            result,
+            text_of(row.get("message")),
+            location,
+            text_of(row.get("field")),
+            resource=_resource(text_of(row.get("resource"))),
+            action=text_of(row.get("action")),
+            acceptance=acceptance,
+            environment=name,
+        )
+        findings.append(finding)
+    return StoredReport(name, counts, tuple(findings))
 
 
 def changes(before: StoredReport, after: StoredReport) -> ReportChanges:
@@ -139,36 +166,6 @@ def _compared_page(report: ReportChanges, guide: Guide) -> str:
     for finding in _guided(report.fixed, guide):
         writer.write(replace(finding, environment="fixed", result="fixed"))
     return "".join(writer.finish(Counter()))
-
-
-def _finding(row: Body, name: str) -> Finding:
-    policy, rule = text_of(row.get("policy")), text_of(row.get("rule"))
-    result = text_of(row.get("result"))
-    location = Location(text_of(row.get("location")))
-    if match := _PLACE.fullmatch(location.file):
-        location = Location(match["file"], int(match["line"] or 0), int(match["column"] or 0))
-    accepted, acceptance = mapping_at(row.get("accepted")), None
-    if accepted.get("state") in list(AcceptedAs):
-        reason, until = text_of(accepted.get("reason")), text_of(accepted.get("until"))
-        acceptance = Acceptance(AcceptedAs(accepted["state"]), reason, until)
-    return Finding(
-        FindingRule(
-            f"{policy}/{rule}" if rule else policy,
-            policy,
-            rule,
-            severity=text_of(row.get("severity")),
-            category=text_of(row.get("category")),
-        ),
-        _LEVELS[result],
-        result,
-        text_of(row.get("message")),
-        location,
-        text_of(row.get("field")),
-        resource=_resource(text_of(row.get("resource"))),
-        action=text_of(row.get("action")),
-        acceptance=acceptance,
-        environment=name,
-    )
 
 
 def _resource(identity: str) -> Resource | None:

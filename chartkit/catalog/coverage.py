@@ -238,30 +238,9 @@ def _totals(coverage: Coverage) -> Iterator[str]:
 
 def _value(coverage: Coverage) -> Body:
     """Return the standard, its controls with their policies and states, and the counts."""
-    return {
-        "standard": coverage.standard.name,
-        "title": coverage.standard.title,
-        "version": coverage.standard.version,
-        "source": coverage.standard.source,
-        "controls": [_control_body(control_cover) for control_cover in coverage.controls],
-        "covered": {str(level): coverage.by_cover()[level] for level in CoverageLevel},
-        "environments": {
-            name: {str(state): coverage.by_state(name)[state] for state in State}
-            for name in coverage.environments
-        },
-    }
-
-
-def _control_body(cover: ControlCover) -> Body:
-    control = cover.control
-    return {
-        "id": control.id,
-        "title": control.title,
-        "section": control.section,
-        "source": control.source,
-        "covered": str(control.covered),
-        "reason": control.reason,
-        "policies": [
+    controls: list[Body] = []
+    for cover in coverage.controls:
+        policies = [
             {
                 "reference": policy_cover.policy.reference,
                 "needed": policy_cover.needed,
@@ -269,8 +248,31 @@ def _control_body(cover: ControlCover) -> Body:
                 "excluding": sorted(policy_cover.excluding),
             }
             for policy_cover in cover.policies
-        ],
-        "environments": {name: str(state) for name, state in cover.states.items()},
+        ]
+        control = cover.control
+        controls.append(
+            {
+                "id": control.id,
+                "title": control.title,
+                "section": control.section,
+                "source": control.source,
+                "covered": str(control.covered),
+                "reason": control.reason,
+                "policies": policies,
+                "environments": {name: str(state) for name, state in cover.states.items()},
+            }
+        )
+    return {
+        "standard": coverage.standard.name,
+        "title": coverage.standard.title,
+        "version": coverage.standard.version,
+        "source": coverage.standard.source,
+        "controls": controls,
+        "covered": {str(level): coverage.by_cover()[level] for level in CoverageLevel},
+        "environments": {
+            name: {str(state): coverage.by_state(name)[state] for state in State}
+            for name in coverage.environments
+        },
     }
 
 

@@ -383,23 +383,19 @@ def _shown(value: str | tuple[str, ...]) -> str:
 
 
 def _diff(files: Mapping[str, ChangeType], update: Update) -> str:
-    return "".join(
-        line
-        for name in files
-        for line in _file_diff(name, update.old.get(name), update.taken.files.get(name))
-    )
-
-
-def _file_diff(name: str, old: bytes | None, new: bytes | None) -> Iterator[str]:
-    lines = difflib.unified_diff(
-        _lines(old),
-        _lines(new),
-        "/dev/null" if old is None else f"a/{name}",
-        "/dev/null" if new is None else f"b/{name}",
-    )
-    for line in lines:
-        shown = "".join(char if char.isprintable() else "�" for char in line.rstrip("\n"))
-        yield f"{shown}\n"
+    text = ""
+    for name in files:
+        old, new = update.old.get(name), update.taken.files.get(name)
+        lines = difflib.unified_diff(
+            _lines(old),
+            _lines(new),
+            "/dev/null" if old is None else f"a/{name}",
+            "/dev/null" if new is None else f"b/{name}",
+        )
+        for line in lines:
+            text += "".join(char if char.isprintable() else "�" for char in line.rstrip("\n"))
+            text += "\n"
+    return text
 
 
 def _lines(content: bytes | None) -> list[str]:

@@ -63,7 +63,10 @@ class IgnoreRules:
             pattern = _translated(rule)
             if "**" in rule or pattern is None:
                 return
-            self._rules.append(_parsed(rule))
+            negated, rule = rule.startswith("!"), rule.removeprefix("!")
+            folders, rule = rule.endswith("/"), rule.removesuffix("/")
+            pattern = _translated(rule.removeprefix("/")) or re.compile("(?!)")
+            self._rules.append(_Rule(pattern, "/" in rule, negated, folders))
 
     def __call__(self, name: str, folder: bool) -> bool:
         """Return true for a file or folder that is left out; name: its path in the chart."""
@@ -74,13 +77,6 @@ class IgnoreRules:
             elif (folder or not rule.folders) and rule.matches(name):
                 return True
         return False
-
-
-def _parsed(rule: str) -> _Rule:
-    negated, rule = rule.startswith("!"), rule.removeprefix("!")
-    folders, rule = rule.endswith("/"), rule.removesuffix("/")
-    pattern = _translated(rule.removeprefix("/")) or re.compile("(?!)")
-    return _Rule(pattern, "/" in rule, negated, folders)
 
 
 def _translated(pattern: str) -> re.Pattern[str] | None:

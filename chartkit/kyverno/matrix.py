@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from datetime import date
 from enum import StrEnum
 from functools import cache
@@ -273,21 +273,19 @@ def _way_out(verdict: Verdict) -> str:
 
 def _row(body: Body) -> Compatibility:
     oldest, newest = (parse_version(text, "Kubernetes") for text in body["kubernetes"])
+    charts: dict[Release, str] = {}
+    for text, chart in body.get("releases", {}).items():
+        release = parse_release(text)
+        if release is not None:
+            charts[release] = chart
     return Compatibility(
         parse_version(body["version"], "Kyverno"),
         oldest,
         newest,
         _date(body.get("released")),
         _date(body.get("endOfLife")),
-        MappingProxyType(dict(_charts(body))),
+        MappingProxyType(charts),
     )
-
-
-def _charts(body: Body) -> Iterator[tuple[Release, str]]:
-    for text, chart in body.get("releases", {}).items():
-        release = parse_release(text)
-        if release is not None:
-            yield release, chart
 
 
 def _date(text: str | None) -> date | None:

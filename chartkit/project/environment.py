@@ -6,7 +6,7 @@ the environment, its cluster. `keys` says how they are merged.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
@@ -147,7 +147,9 @@ def read_environments(document: Document, root: Path) -> Mapping[str, Environmen
     clusters (`prd/east`); root: its folder. Raise InputError for the first mistake."""
     environments = dict[str, Environment]()
     for name, body in document.body["environments"].items():
-        places = tuple(_places(document, name))
+        # The places whose keys an environment has, the last word last.
+        places: list[FieldPath] = [(DEFAULTS,)] if DEFAULTS in document.body else []
+        places += (("environments", ancestor) for ancestor in reversed(_chain(document, name)))
         if CLUSTERS not in body:
             environments[name] = _environment(name, inherited(document, places), root)
         for cluster in body.get(CLUSTERS, ()):
@@ -155,13 +157,6 @@ def read_environments(document: Document, root: Path) -> Mapping[str, Environmen
             keys = inherited(document, below)
             environments[f"{name}/{cluster}"] = _environment(f"{name}/{cluster}", keys, root)
     return MappingProxyType(environments)
-
-
-def _places(document: Document, name: str) -> Iterator[FieldPath]:
-    """Yield the places whose keys an environment has, the last word last."""
-    if DEFAULTS in document.body:
-        yield (DEFAULTS,)
-    yield from (("environments", ancestor) for ancestor in reversed(_chain(document, name)))
 
 
 def _chain(document: Document, name: str) -> list[str]:

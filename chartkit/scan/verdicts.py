@@ -204,15 +204,15 @@ class ReportedForms:
                 key: (legacy.get(key, _NONE), cel.get(key, _NONE))
                 for key in legacy.keys() | cel.keys()
             }
-            differing = {key: pair for key, pair in pairs.items() if _differs(*pair)}
+            # All results other than violations are alike: the forms differ in the objects that
+            # they skip and in those that they do not match.
+            differing = {
+                key: (legacy_result, cel_result)
+                for key, (legacy_result, cel_result) in pairs.items()
+                if legacy_result != cel_result and {legacy_result, cel_result} & _VIOLATIONS
+            }
             yield policy, names, differing, len((legacy.keys() & cel.keys()) - differing.keys())
 
 
 def _keep(results: dict[str, str], resource: str, result: str) -> None:
     results[resource] = max(results.get(resource, _NONE), result, key=_GRAVITY.index)
-
-
-def _differs(legacy: str, cel: str) -> bool:
-    """Report whether results differ in meaning: all results other than violations are alike,
-    since the forms differ in the objects that they skip and in those that they do not match."""
-    return legacy != cel and bool({legacy, cel} & _VIOLATIONS)

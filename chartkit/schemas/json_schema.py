@@ -69,10 +69,10 @@ def violations(
     validator = _validator(schema)
     try:
         findings = (
-            _diagnostic(document, *finding)
+            Diagnostic(RULE_ID, Severity.ERROR, message, document.locate(*path), hint)
             for error in validator.iter_errors(checked)
             if error.validator not in ignore
-            for finding in _findings(error)
+            for path, message, hint in _findings(error)
         )
         diagnostics = list(islice(findings, most))
     except Unresolvable as error:
@@ -144,12 +144,6 @@ def require_no_object(document: Document) -> None:
     if isinstance(kind, str) and isinstance(body.get("apiVersion"), str):
         hint = "put what stands below its values, or valuesObject, into a file of its own"
         raise InputError(f"is an object of kind {kind}, and not values", document.location, hint)
-
-
-def _diagnostic(
-    document: LocatedValue, path: list[str | int], message: str, hint: str | None
-) -> Diagnostic:
-    return Diagnostic(RULE_ID, Severity.ERROR, message, document.locate(*path), hint)
 
 
 def _position(diagnostic: Diagnostic) -> tuple[int, int]:

@@ -89,7 +89,12 @@ class Sources:
 
     def policies(self, paths: Sequence[Path], around: PolicyAttachments) -> Policies:
         """Compile the policies of files and folders; raise InputError for a missing one."""
-        given = [item for path in paths for item in self._policy_objects(path)]
+        given: list[Resource] = []
+        for path in paths:
+            if not is_there(path):
+                raise InputError("no such file or folder", Location(str(path)))
+            for file in _yaml_files(path) if is_folder(path) else (path,):
+                given += self._raw(file)
         around = around.with_bindings(given)
         compiled: list[RunnablePolicy | Cleaner] = []
         diagnostics = [
@@ -133,15 +138,6 @@ class Sources:
         diagnostics += [item for item in warnings if item.severity is not Severity.NOTE]
         diagnostics += [diagnostic for cleaner in cleaners for diagnostic in cleaner.diagnostics]
         return Policies(policies, cleaners, refused, unevaluated, tuple(diagnostics))
-
-    def _policy_objects(self, path: Path) -> Iterator[Resource]:
-        if not is_there(path):
-            raise InputError("no such file or folder", Location(str(path)))
-        if not is_folder(path):
-            yield from self._raw(path)
-            return
-        for file in _yaml_files(path):
-            yield from self._raw(file)
 
     def _raw(self, path: Path) -> list[Resource]:
         objects = []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from itertools import product
 from typing import Any
 
@@ -12,7 +12,7 @@ from chartkit.charts.engine.high_availability import ONE_OR_THREE, TWO_REPLICAS
 from chartkit.documents.reader import read_file
 from chartkit.kyverno import releases
 from chartkit.kyverno.versions import parse_version
-from chartkit.model import Body, Json
+from chartkit.model import Body
 
 SOURCE = chart_source_dir("kyverno")
 
@@ -22,6 +22,28 @@ def describe() -> Body:
     source: Body = read_file(SOURCE / "controllers.yaml")[0].body
     verbs = {name: words.split() for name, words in source["verbs"].items()}
     controllers = [_controller(entry, source["optional"], verbs) for entry in source["controllers"]]
+    # The values that need a later Kyverno than the oldest that the chart installs.
+    later_values: list[Body] = []
+    for version, values in source["valuesSince"].items():
+        number = parse_version(version, "Kyverno").number
+        for path, default in values.items():
+            owners = [row["key"] for row in controllers] if path.startswith("own.") else ["own"]
+            for owner in owners:
+                key = path.replace("own.", f"{owner}.", 1)
+                text = json.dumps(json.dumps(default))
+                later_values.append(
+                    {"path": key, "default": text, "number": number, "version": version}
+                )
+    filters = source["filters"]
+    resource_filters = [part for text in filters["everywhere"] for part in _filter(text)]
+    for rows, controller in product(filters["controller"], controllers):
+        for row in rows:
+            [(key, text)] = row.items() if isinstance(row, dict) else [("component", row)]
+            if controller[key]:
+                for name, template in filters["names"].items():
+                    included = template.replace("{component}", controller["component"])
+                    text = text.replace("{" + name + "}", included)
+                resource_filters += _filter(text)
     return {
         **source,
         "controllers": controllers,
@@ -30,7 +52,7 @@ def describe() -> Body:
             for version, flags in source["flagsSince"].items()
             for flag in flags
         },
-        "later_values": list(_later_values(source["valuesSince"], controllers)),
+        "later_values": later_values,
         "serves": [serve.number for serve in releases.current().serves],
         "served": ", ".join(map(str, releases.current().serves)),
         "two_replicas": f"{TWO_REPLICAS}; set {ONE_OR_THREE}",
@@ -39,27 +61,13 @@ def describe() -> Body:
             name: [_rule([*row, ""], verbs) for row in rows]
             for name, rows in source["roles"].items()
         },
-        "resource_filters": list(_resource_filters(source["filters"], controllers)),
+        "resource_filters": resource_filters,
         "metrics_exposure": {
             f"kyverno_{metric}": {"disabledLabelDimensions": labels.split()}
             for labels, metrics in source["metrics"].items()
             for metric in metrics.split()
         },
     }
-
-
-def _later_values(
-    versions: Mapping[str, Mapping[str, Json]], controllers: Sequence[Body]
-) -> Iterator[Body]:
-    """Return the values that need a later Kyverno than the oldest that the chart installs."""
-    for version, values in versions.items():
-        number = parse_version(version, "Kyverno").number
-        for path, default in values.items():
-            owners = [row["key"] for row in controllers] if path.startswith("own.") else ["own"]
-            for owner in owners:
-                key = path.replace("own.", f"{owner}.", 1)
-                text = json.dumps(json.dumps(default))
-                yield {"path": key, "default": text, "number": number, "version": version}
 
 
 def _controller(entry: Mapping[str, Any], optional: str, verbs: Mapping[str, list[str]]) -> Body:
@@ -96,19 +104,6 @@ def _rule(row: list[Any], verbs: Mapping[str, list[str]]) -> Body:
         "when": extra.get("when"),
         "names": extra.get("names", "").split(),
     }
-
-
-def _resource_filters(filters: Mapping[str, Any], controllers: list[Body]) -> Iterator[str]:
-    for text in filters["everywhere"]:
-        yield from _filter(text)
-    for rows, controller in product(filters["controller"], controllers):
-        for row in rows:
-            [(key, text)] = row.items() if isinstance(row, dict) else [("component", row)]
-            if controller[key]:
-                for name, template in filters["names"].items():
-                    included = template.replace("{component}", controller["component"])
-                    text = text.replace("{" + name + "}", included)
-                yield from _filter(text)
 
 
 def _filter(text: str) -> Iterator[str]:

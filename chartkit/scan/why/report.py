@@ -182,18 +182,18 @@ def _object(asked: ObjectWhy) -> Body:
     body: Body = {"resource": "/".join(names), "location": str(resource.location)}
     if asked.unsent is not None:
         body["unsent"] = decision_body(asked.unsent, resource)
-    body["rules"] = [_rule(rule, resource) for policy in asked.policies for rule in policy.rules]
+    body["rules"] = [
+        {
+            "policy": rule.policy,
+            "rule": rule.rule,
+            "result": _NONE if rule.status is None else str(rule.status),
+            "message": rule.message,
+            "decision": decision_body(rule.decision, resource),
+        }
+        for policy in asked.policies
+        for rule in policy.rules
+    ]
     return body
-
-
-def _rule(rule: RuleDecision, resource: Resource) -> Body:
-    return {
-        "policy": rule.policy,
-        "rule": rule.rule,
-        "result": _NONE if rule.status is None else str(rule.status),
-        "message": rule.message,
-        "decision": decision_body(rule.decision, resource),
-    }
 
 
 def decision_body(decision: Decision, resource: Resource) -> Body:

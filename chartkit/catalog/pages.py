@@ -77,7 +77,18 @@ def pages(libraries: Sequence[DocumentedLibrary]) -> dict[str, str]:
             heading = "###" if prefix else "##"
             if folder:
                 parts.append(f"{heading} {prose(folder)}\n")
-            parts.append(markdown_rows(_HEAD, [_index_row(entry, prefix) for entry in entries]))
+            rows = [
+                [
+                    link(cell_code(entry.short), _path(prefix, entry.reference)),
+                    prose(entry.title),
+                    prose(entry.severity),
+                    prose(", ".join(entry.subjects)),
+                    prose(", ".join(entry.kinds)),
+                    prose(entry.minimum),
+                ]
+                for entry in entries
+            ]
+            parts.append(markdown_rows(_HEAD, rows))
     texts[INDEX] = "\n".join(parts)
     return dict(sorted(texts.items()))
 
@@ -149,17 +160,6 @@ def _type(schema: Body) -> str:
         f"fits {cell_code(str(part['pattern']))}" for part in (schema, inner) if "pattern" in part
     ]
     return ", ".join(texts)
-
-
-def _index_row(entry: Entry, prefix: str) -> list[str]:
-    return [
-        link(cell_code(entry.short), _path(prefix, entry.reference)),
-        prose(entry.title),
-        prose(entry.severity),
-        prose(", ".join(entry.subjects)),
-        prose(", ".join(entry.kinds)),
-        prose(entry.minimum),
-    ]
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,7 +43,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from textwrap import wrap
 from types import MappingProxyType
@@ -350,7 +350,9 @@ def check_for_policy(
     """Raises InputError for a parameter that the policy does not have, or a value unfit for it."""
     parameter = policy.parameters.get(name)
     if parameter is None:
-        hint = suggestion(name, policy.parameters) or _known(policy.parameters)
+        listed = ", ".join(sorted(policy.parameters))
+        hint = suggestion(name, policy.parameters)
+        hint = hint or (f"known are {listed}" if listed else "it has none")
         raise InputError(f"policy '{policy.name}' has no parameter '{name}'", location, hint)
     _check(parameter, value, location)
 
@@ -391,8 +393,3 @@ class _Given(NamedTuple):
 
     def locate(self, *_: str | int) -> Location:
         return self.place
-
-
-def _known(names: Iterable[str]) -> str:
-    listed = ", ".join(sorted(names))
-    return f"known are {listed}" if listed else "it has none"

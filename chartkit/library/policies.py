@@ -160,7 +160,13 @@ class Library(NamedTuple):
             policies = look_up(reference)
             if policies:
                 policy = _single(policies, reference, location)
-                return self._instead(policy, reference) if look_up == self._own else policy
+                if look_up != self._own:
+                    return policy
+                # A policy of a project's own has those that its name would mean without it.
+                others = list(self._built_in(reference))
+                with contextlib.suppress(InputError):  # One that is not used need not be usable.
+                    others += self._vendored(reference)
+                return replace(policy, instead_of=tuple(other.qualified for other in others))
         raise self._unknown(reference, location)
 
     def has(self, reference: str) -> bool:
@@ -199,13 +205,6 @@ class Library(NamedTuple):
         # A vendored library of the same name as one of the project's own is ignored.
         named = [library for library in named if library.is_own] or named
         return [*policies, *(policy for library in named for policy in library.find(reference))]
-
-    def _instead(self, policy: LibraryPolicy, reference: str) -> LibraryPolicy:
-        """A policy of a project's own, with those that its name would mean without it."""
-        others = list(self._built_in(reference))
-        with contextlib.suppress(InputError):  # A policy that is not used need not be usable.
-            others += self._vendored(reference)
-        return replace(policy, instead_of=tuple(other.qualified for other in others))
 
     def _hiding(self, policy: LibraryPolicy) -> LibraryPolicy:
         """A policy that is named as a whole, with the vendored one of its name that it hides."""

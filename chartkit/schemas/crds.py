@@ -58,15 +58,34 @@ class Kind:
 def kinds() -> tuple[Kind, ...]:
     """Every kind that has a definition, group by group."""
     index: Body = read_file(_INDEX)[0].body
-    columns = {name: _columns(rows) for name, rows in index["columns"].items()}
+    columns: dict[str, list[Body]] = {}
+    for name, rows in index["columns"].items():
+        columns[name] = []
+        for title, text in rows.items():
+            type_name, path = text.removeprefix("wide ").split(" ", 1)
+            column = {"name": title, "type": type_name, "jsonPath": path}
+            columns[name].append({**column, "priority": 1} if text.startswith("wide ") else column)
     defined: list[Kind] = []
     for group in index["groups"]:
         for name, entry in group["kinds"].items():
             shown, selectable = entry.get("versionColumns", {}), entry.get("selectable", "")
             versions: list[KindVersion] = []
-            for version, words in entry["versions"].items():
-                own = columns.get(shown.get(version, entry.get("columns", "")), ())
-                versions.append(_kind_version(version, words.split(), own, selectable))
+            for version, text in entry["versions"].items():
+                words = text.split()
+                body: Body = {
+                    "name": version,
+                    "served": "unserved" not in words,
+                    "storage": "stored" in words,
+                    "schema": {},
+                }
+                if "deprecated" in words:
+                    body["deprecated"] = True
+                own = columns.get(shown.get(version, entry.get("columns", "")))
+                if own:
+                    body["additionalPrinterColumns"] = own
+                if selectable:
+                    body["selectableFields"] = [{"jsonPath": selectable}]
+                versions.append(KindVersion(version, words[0], body))
             kind = Kind(
                 kind=name,
                 group=group["group"],
@@ -126,7 +145,11 @@ def specification(kind: Kind, schema_of: Callable[[str], Schema]) -> Body:
         "scope": kind.scope,
         "versions": [
             {**version.entry, "schema": {"openAPIV3Schema": schema_of(version.type)}}
-            | ({"subresources": {"status": {}}} if _has_status(version.type) else {})
+            | (
+                {"subresources": {"status": {}}}
+                if "status" in type_library()[version.type]["properties"]
+                else {}
+            )
             for version in kind.versions
         ],
     }
@@ -137,35 +160,3 @@ def root_schema(schema: Schema, types: Mapping[str, Schema]) -> Schema:
     whole = resolved(schema, types)
     own = whole.get("properties", {})
     return {**whole, "properties": {**OBJECT_FIELDS, **own}}
-
-
-def _columns(entries: Mapping[str, str]) -> tuple[Body, ...]:
-    columns = []
-    for name, text in entries.items():
-        wide = text.startswith("wide ")
-        kind, path = text.removeprefix("wide ").split(" ", 1)
-        column = {"name": name, "type": kind, "jsonPath": path}
-        columns.append({**column, "priority": 1} if wide else column)
-    return tuple(columns)
-
-
-def _kind_version(
-    name: str, words: list[str], columns: tuple[Body, ...], selectable: str
-) -> KindVersion:
-    entry: Body = {
-        "name": name,
-        "served": "unserved" not in words,
-        "storage": "stored" in words,
-        "schema": {},
-    }
-    if "deprecated" in words:
-        entry["deprecated"] = True
-    if columns:
-        entry["additionalPrinterColumns"] = list(columns)
-    if selectable:
-        entry["selectableFields"] = [{"jsonPath": selectable}]
-    return KindVersion(name, words[0], entry)
-
-
-def _has_status(name: str) -> bool:
-    return "status" in type_library()[name]["properties"]

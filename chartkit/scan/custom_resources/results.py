@@ -68,7 +68,17 @@ class CustomResources:
     def facts(self) -> Mapping[str, PolicyFacts]:
         """Return the facts of each definition for reports, by the ID of its results."""
         names = {kind.definition for kind in self.definitions.kinds.values()}
-        return {f"{KIND}/{name}": _facts(name) for name in sorted(names)}
+        return {
+            f"{KIND}/{name}": PolicyFacts(
+                name=name,
+                action=lambda _rule, _namespace: ENFORCE,
+                source=KIND,
+                title=f"Schema of {name}",
+                description="An API server refuses objects that the schema of their definition "
+                "does not take, and kubectl those with unknown fields.",
+            )
+            for name in sorted(names)
+        }
 
     def results(self, resource: Resource) -> list[RuleResult]:
         """Return the failures of an object, or one pass; nothing for an object of another kind."""
@@ -127,17 +137,6 @@ def _has(value: Json, path: FieldPath) -> bool:
         else:
             return False
     return True
-
-
-def _facts(name: str) -> PolicyFacts:
-    return PolicyFacts(
-        name=name,
-        action=lambda _rule, _namespace: ENFORCE,
-        source=KIND,
-        title=f"Schema of {name}",
-        description="An API server refuses objects that the schema of their definition does not "
-        "take, and kubectl those with unknown fields.",
-    )
 
 
 def _result(

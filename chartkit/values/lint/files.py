@@ -40,7 +40,7 @@ from chartkit.model import (
     same,
 )
 from chartkit.output.yaml_edit import NOT_EDITABLE, rewritten, text_of
-from chartkit.output.yaml_tree import Block, Tree, data_of, unwrap
+from chartkit.output.yaml_tree import Block, data_of, unwrap
 from chartkit.output.yaml_tree_reader import read_tree
 from chartkit.report.command_report import CommandReport
 from chartkit.report.finding import diagnostic_body
@@ -174,11 +174,13 @@ def _check_documents(
         paths = [path for place in places if (path := pointer_steps(place.path))]
         defaults = subject.defaults.body
         left_out = {path[0] for path in paths if path[-1] in mapping_at(defaults, *path[:-1])}
-        more += [
-            _in_values(subject, diagnostic)
-            for diagnostic in judged
-            if left_out.isdisjoint((high_availability.values_path(diagnostic) or ())[:1])
-        ]
+        for finding in judged:
+            # It is shown at the value that decides it.
+            value_path = high_availability.values_path(finding)
+            if value_path is None:
+                more.append(finding)
+            elif left_out.isdisjoint(value_path[:1]):
+                more.append(replace(finding, location=subject.locate(value_path)))
     wrong = {diagnostic.location for diagnostic in errors}
     return [*diagnostics, *(diagnostic for diagnostic in more if diagnostic.location not in wrong)]
 
@@ -253,12 +255,6 @@ def _one(documents: Sequence[Document], file: str) -> Document:
     return documents[0]
 
 
-def _in_values(subject: ChartValues, finding: Diagnostic) -> Diagnostic:
-    """A finding of what was rendered, at the value that decides it."""
-    path = high_availability.values_path(finding)
-    return finding if path is None else replace(finding, location=subject.locate(path))
-
-
 def fix_values(
     text: str, file: str, defaults: Body, keys: Sequence[str] = ()
 ) -> tuple[str, list[str]]:
@@ -287,9 +283,17 @@ def fix_values(
         # The comment at the top is of the file.
         first = tree.root.entries[0]
         tree.head, first.lead = [*tree.head, *first.lead], []
-        for of_rule in moves.values():
-            for old, new in of_rule.items():
-                _move(tree, old, new)
+        for old, new in [pair for of_rule in moves.values() for pair in of_rule.items()]:
+            if old[-1] == 0:
+                entry = tree.find(new)
+                assert entry is not None
+                unwrap(entry)
+            else:
+                taken = tree.take(tuple(map(str, old)))
+                parent = tree.find(new[:-1])
+                if parent is not None and not data_of(parent.value):
+                    parent.value = Block([])
+                tree.put(new, taken)
         # Braces around everything stay.
         fixed = text_of(tree, text) if first.line else rewritten(text, tree.data(), Path(file), "")
         if not same(parse_yaml(fixed), tree.data()):
@@ -298,19 +302,6 @@ def fix_values(
         hint = "edit it by hand: `chartkit explain` says how"
         raise InputError(f"{NOT_EDITABLE}: {error.message}", error.location, hint) from None
     return fixed, list(moves)
-
-
-def _move(tree: Tree, old: FieldPath, new: tuple[str, ...]) -> None:
-    if old[-1] == 0:
-        entry = tree.find(new)
-        assert entry is not None
-        unwrap(entry)
-        return
-    taken = tree.take(tuple(map(str, old)))
-    parent = tree.find(new[:-1])
-    if parent is not None and not data_of(parent.value):
-        parent.value = Block([])
-    tree.put(new, taken)
 
 
 def report(rows: Sequence[Diagnostic], explanations: Mapping[str, Explanation]) -> CommandReport:

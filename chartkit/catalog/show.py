@@ -259,19 +259,16 @@ def _results(entry: Entry, test: Body, objects: list[Resource]) -> Iterator[tupl
 def needs_of(entry: Entry) -> Needs:
     """Return the needs of a policy in all its forms at its parameters' defaults; raise the error of
     a form that cannot be rendered."""
-    return needs(_bodies(entry), definitions_beside(Path(entry.file).parent))
-
-
-def _bodies(entry: Entry) -> list[Body]:
     file = Path(entry.file)
-    if not entry.own:
-        source = Source(entry.file, read_source(file))
-        documents = read_policy_text(source)[1]
-        return [document.body for document in documents if document.line == entry.line]
-    policy = read_policy(file.parent, "", shared_parameters(file.parent))
-    sources = [policy.template, *([policy.cel] if policy.cel else [])]
-    documents = [part for source in sources for part in filled_documents(policy, source)]
-    return [resource.body for resource in resources(documents)]
+    if entry.own:
+        policy = read_policy(file.parent, "", shared_parameters(file.parent))
+        sources = [policy.template, *([policy.cel] if policy.cel else [])]
+        parts = [part for source in sources for part in filled_documents(policy, source)]
+        bodies = [resource.body for resource in resources(parts)]
+    else:
+        documents = read_policy_text(Source(entry.file, read_source(file)))[1]
+        bodies = [document.body for document in documents if document.line == entry.line]
+    return needs(bodies, definitions_beside(file.parent))
 
 
 def needs_lines(entry: Entry) -> Iterator[str]:

@@ -184,16 +184,13 @@ def read_text(text: str, file: str = "<text>", lines: int = 0) -> list[Document]
         if location is not None and location.line:
             location = replace(location, line=location.line + lines)
         raise InputError(error.message, location, error.hint) from None
-    pairs = zip(built, extents(text, built), strict=True)
-    return [Document(part.body, source, _moved(extent, lines)) for part, extent in pairs]
-
-
-def _moved(extent: Extent, lines: int) -> Extent:
-    """Return the part of a text as one that begins after so many lines."""
-    if not lines:
-        return extent
-    items = [item._replace(line=item.line + lines) for item in extent.items]
-    return replace(extent, line=extent.line + lines, items=items)
+    documents = []
+    for part, extent in zip(built, extents(text, built), strict=True):
+        if lines:
+            items = [item._replace(line=item.line + lines) for item in extent.items]
+            extent = replace(extent, line=extent.line + lines, items=items)
+        documents.append(Document(part.body, source, extent))
+    return documents
 
 
 def empty_document(source: Source) -> Document:
@@ -218,7 +215,12 @@ def resources(documents: Iterable[Document]) -> list[Resource]:
     for document in documents:
         body = document.body
         if not isinstance(body, dict):
-            raise InputError("is not a Kubernetes object", document.location, _hint(document))
+            text = document.source.text[document.start : document.end]
+            is_table = text.lstrip().partition(" ")[0] in ("NAME", "NAMESPACE")
+            hint = _MAPPING
+            if is_table and isinstance(body, str):
+                hint = "that is a table of kubectl: take -o json or -o yaml"
+            raise InputError("is not a Kubernetes object", document.location, hint)
         for key in _TYPE:
             if not _is_named(body, key):
                 hint = "every Kubernetes object names its apiVersion and kind"
@@ -252,12 +254,6 @@ def _opened(document: Document, body: Body, path: tuple[str | int, ...]) -> Iter
             yield from _opened(document, item, here)
         else:
             yield Resource(item, location)
-
-
-def _hint(document: Document) -> str:
-    head = document.source.text[document.start : document.end].lstrip().partition(" ")[0]
-    is_table = head in ("NAME", "NAMESPACE") and isinstance(document.body, str)
-    return "that is a table of kubectl: take -o json or -o yaml" if is_table else _MAPPING
 
 
 def _is_named(body: Body, key: str) -> bool:

@@ -23,7 +23,7 @@ from typing import Final
 from chartkit import __version__, bundled
 from chartkit.cache_folder import Store, digest_of
 from chartkit.catalog.model import FORMS, RULES, Entry, Kind
-from chartkit.documents.reader import Document, Source, read_text
+from chartkit.documents.reader import Document, Source, read_file, read_text
 from chartkit.errors import InputError, system_errors
 from chartkit.kyverno import policy_fields
 from chartkit.kyverno.versions import Version, parse_version
@@ -248,8 +248,6 @@ def own_libraries(project: Path, made: Path | None = None) -> list[Path]:
     file = project / _PROJECT
     if not file.is_file():
         return []
-    from chartkit.documents.reader import read_file
-
     documents = read_file(file)
     body = documents[0].body if documents else None
     paths = (body.get("library") if isinstance(body, dict) else None) or []

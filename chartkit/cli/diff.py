@@ -154,7 +154,6 @@ def merge(options: OutputOptions, files: Sequence[str]) -> None:
     """Merge the JSON reports FILE of `chartkit scan` into one, with NAME for the environment (the
     file's name if not given). `-o html` shows them side by side."""
     from chartkit.catalog.standards import guidance
-    from chartkit.errors import InputError
     from chartkit.report.stored import merged, read_report
 
     options.parsed()

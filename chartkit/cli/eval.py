@@ -12,7 +12,7 @@ import click
 
 from chartkit.cli.terminal import show_text
 from chartkit.errors import InputError
-from chartkit.model import Json, Location, path_text
+from chartkit.model import Json, Location, Resource, path_text
 from chartkit.safe_text import shown
 
 if TYPE_CHECKING:
@@ -145,7 +145,6 @@ def cel(
         body = variables.get("object")
         from chartkit.engine.cel.shapes import misspelt
         from chartkit.engine.kubernetes.kinds import kind_of
-        from chartkit.model import Resource
 
         if isinstance(body, dict) and isinstance(body.get("kind"), str):
             for issues in misspelt(program, [kind_of(Resource(body))]):

@@ -104,8 +104,6 @@ _DECODER: Final = json.JSONDecoder(
 
 def read_json(source: Source) -> list[Document] | None:
     """Return the document of a JSON text, or the documents of NDJSON; None for other texts."""
-    from chartkit.documents.json_text import NumberError, parse_json, parse_sequence
-
     try:
         try:
             values = [(parse_json(source.text), 0, len(source.text))]

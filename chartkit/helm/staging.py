@@ -27,7 +27,7 @@ import yaml
 from chartkit.documents.input_files import checkout_top
 from chartkit.documents.reader import Document, read_text
 from chartkit.errors import InputError, MissingChartError
-from chartkit.helm.chart_folder import Entry, entries, read
+from chartkit.helm.chart_folder import Entry, entries, packed, read, unpacked
 from chartkit.helm.chart_values import merge
 from chartkit.helm.model import ChartError, bounded
 from chartkit.model import (
@@ -359,8 +359,6 @@ def _checked(
         if inside is not None:
             yield from _checked(inside, f"{where}/", f"{full}/{_SUBCHARTS}", unresolved, depth + 1)
             continue
-        from chartkit.helm.chart_folder import packed, unpacked
-
         inside = unpacked(files[_SUBCHARTS + subchart], where)
         yield from _checked(inside, f"{where}/", f"{full}/{_SUBCHARTS}", unresolved, depth + 1)
         files[_SUBCHARTS + subchart] = packed(inside, "chart")

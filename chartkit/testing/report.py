@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final
 
 import click
 
@@ -68,10 +68,24 @@ def diagnostics(results: Sequence[CaseResult]) -> list[Diagnostic]:
 def to_json(results: Sequence[CaseResult], options: Options) -> Body:
     """Return the report for programs: `cases` in the shape of Kyverno's recorded answers,
     `findings` about policies, and `coverage` where it is asked for."""
-    body: Body = {
-        "cases": [_case_json(case) for case in results],
-        "findings": [diagnostic_body(diagnostic) for diagnostic in diagnostics(results)],
-    }
+    cases: list[Body] = []
+    for case in results:
+        rows = [
+            {
+                "message": row.message,
+                "policy": row.policy,
+                "reason": row.reason,
+                "resource": row.resource,
+                "result": str(row.verdict),
+                "rule": row.rule,
+            }
+            for row in case.rows
+        ]
+        cases.append({"case": case.case, "exit_code": case.exit_code, "rows": rows})
+        if case.error:
+            cases[-1]["error"] = case.error
+    findings = [diagnostic_body(diagnostic) for diagnostic in diagnostics(results)]
+    body: Body = {"cases": cases, "findings": findings}
     if options.coverage is not None:
         body["coverage"] = [
             {
@@ -182,22 +196,6 @@ def _totals(results: Sequence[CaseResult]) -> str:
     text += f"{counts[Verdict.PASS]} passed, "
     text += f"{counts[Verdict.FAIL]} failed, {counts[Verdict.SKIP]} skipped"
     return f"{text}; {counted(errors, 'test')} could not be run" if errors else text
-
-
-def _case_json(case: CaseResult) -> dict[str, Any]:
-    rows = [
-        {
-            "message": row.message,
-            "policy": row.policy,
-            "reason": row.reason,
-            "resource": row.resource,
-            "result": str(row.verdict),
-            "rule": row.rule,
-        }
-        for row in case.rows
-    ]
-    body: dict[str, Any] = {"case": case.case, "exit_code": case.exit_code, "rows": rows}
-    return {**body, "error": case.error} if case.error else body
 
 
 def _junit_cases(case: CaseResult) -> list[TestCase]:

@@ -36,7 +36,7 @@ from chartkit.render.checks.exclusions import Unsent, asks_kyverno
 from chartkit.render.checks.permissions import AcceptedViolations
 from chartkit.render.exceptions import heeded
 from chartkit.render.model import HELM_WARNINGS, POLICIES, Outcome, Row, findings, own_folders, rows
-from chartkit.report.model import field_places
+from chartkit.report.model import field_places, rule_id
 from chartkit.scan.inputs import ChartOptions, is_chart, is_definition, read_inputs
 from chartkit.scan.policies import PolicySet, as_refusals, compile_all, compile_one
 from chartkit.scan.run import ScanContext, namespace_labels, namespaces_among, run_scan
@@ -297,7 +297,7 @@ def _violation(
     """The row about a violation, at the field or chart's value to change."""
     action = policy.action(result.rule, resource.namespace, labels)
     refused = action == ENFORCE and result.status is not Status.WARN
-    name = f"{result.policy}/{result.rule}" if result.rule else result.policy
+    name = rule_id(result)
     name += f" ({result.kind})" if result.kind and result.policy in names else ""
     subject = _identity(resource)
     message = f"{subject}: {name}: {' '.join(result.message.split())}"

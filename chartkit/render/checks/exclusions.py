@@ -49,13 +49,11 @@ class Exclusion:
     """An exclusion as an environment has it.
 
     filters: as Kyverno's `exclude` has them, all of which must match; location: its line in
-    chartkit.yaml, or in the values file where it was added by hand; for_all: whether it is for
-    every policy.
+    chartkit.yaml, or in the values file where it was added by hand.
     """
 
     filters: Sequence[Body] = field(repr=False)
     location: Location
-    for_all: bool
 
     def leaves_out(self, resource: Resource) -> bool:
         """Report whether an object's creation is left out."""
@@ -84,26 +82,23 @@ class Exclusions:
             if not mapping_at(self._merged, own[0], policy, own[2]):
                 own = ("policyExclude", policy, "")
             paths = [("exclude",), own if own[2] else own[:2]]
-            self._known[policy] = [
-                exclusion for path in paths for exclusion in self._below(path, policy)
-            ]
+            written = self._written.get(policy, ())
+            places = {repr(dict(item.resources)): item.location for item in written}
+            exclusions: list[Exclusion] = []
+            for path in paths:
+                block: Json = self._merged
+                for step in path:
+                    block = mapping_at(block, step)
+                for at, raw in enumerate(_items(block, "any")):
+                    there = places.get(repr(raw.get("resources")))
+                    location = there or self._values.locate((*path, "any", at))
+                    exclusions.append(Exclusion((raw,), location))
+                together = _items(block, "all")
+                if together:
+                    location = self._values.locate((*path, "all"))
+                    exclusions.append(Exclusion(together, location))
+            self._known[policy] = exclusions
         return self._known[policy]
-
-    def _below(self, path: tuple[str, ...], policy: str) -> Iterator[Exclusion]:
-        block: Json = self._merged
-        for step in path:
-            block = mapping_at(block, step)
-        places = {
-            repr(dict(item.resources)): item.location for item in self._written.get(policy, ())
-        }
-        for_all = len(path) == 1
-        for at, raw in enumerate(_items(block, "any")):
-            there = places.get(repr(raw.get("resources")))
-            location = there or self._values.locate((*path, "any", at))
-            yield Exclusion((raw,), location, for_all)
-        together = _items(block, "all")
-        if together:
-            yield Exclusion(together, self._values.locate((*path, "all")), for_all)
 
 
 def _items(block: Mapping[str, Json], key: str) -> list[Body]:

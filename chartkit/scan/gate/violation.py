@@ -67,7 +67,12 @@ def field_path(body: Body, pointer: str) -> str:
     for step in pointer_steps(pointer):
         if isinstance(value, list):
             item = pointed_at(value, (step,))
-            parts.append(f"[{_item_name(value, item) or step}]")
+            name = item.get("name") if isinstance(item, dict) else None
+            same = [
+                other for other in value if isinstance(other, dict) and other.get("name") == name
+            ]
+            is_named = isinstance(name, str) and name and len(same) == 1
+            parts.append(f"[name={name}]" if is_named else f"[{step}]")
             value = item
         else:
             is_first = not parts
@@ -78,11 +83,3 @@ def field_path(body: Body, pointer: str) -> str:
             parts.append(key)
             value = value.get(step) if isinstance(value, dict) else None
     return "".join(parts)
-
-
-def _item_name(items: list[Json], item: Json) -> str:
-    name = item.get("name") if isinstance(item, dict) else None
-    if not isinstance(name, str) or not name:
-        return ""
-    same = [other for other in items if isinstance(other, dict) and other.get("name") == name]
-    return f"name={name}" if len(same) == 1 else ""

@@ -69,12 +69,9 @@ def _without_definition(subject: ChartValues) -> Iterator[Fault]:
             message = f"{resource.kind} {resource.name} needs {version}, which is not there"
             hint = "install its definition first, and say so under apis in chartkit.yaml"
             yield Fault(message, resource.location, hint)
-    if _MONITORING not in subject.apis:
-        yield from _unstated(subject)
-
-
-def _unstated(subject: ChartValues) -> Iterator[Fault]:
-    """Yield a warning where the environment does not say whether monitors have a definition."""
+    if _MONITORING in subject.apis:
+        return
+    # A warning where the environment does not say whether monitors have a definition.
     enabled = [
         path for path, value in leaves(subject.values) if path[-2:] in _SWITCHES and value is True
     ]

@@ -129,8 +129,36 @@ def assemble(
             digest = hashlib.sha256(text.encode()).hexdigest()[:_DIGITS]
             name = f"{name[:_NAMED]}-{digest}"
         names.add((kind, name))
-        documents.append((_document(policy, group, name), tuple(group)))
+        bodies = _pods_apart(_document(policy, group, name))
+        documents += [(body, tuple(group)) for body in bodies]
     return documents
+
+
+_PODS: Final = "pods"
+_EPHEMERAL: Final = "pods/ephemeralcontainers"
+
+
+def _pods_apart(body: Body) -> list[Body]:
+    """Return a policy about Pods and their ephemeral containers as one about each: scans list
+    Pods, and Kyverno asks for the right to list what is scanned."""
+    spec = body["spec"]
+    rule, *others = spec["matchConstraints"]["resourceRules"]
+    is_validating = body["kind"].removeprefix(NAMESPACED) == CelKind.VALIDATING
+    if others or not is_validating or set(rule["resources"]) != {_PODS, _EPHEMERAL}:
+        return [body]
+
+    def about(resource: str, suffix: str, fields: Body) -> Body:
+        rules = [{**rule, "resources": [resource]}]
+        constraints = {**spec["matchConstraints"], "resourceRules": rules}
+        metadata = {**body["metadata"], "name": f"{body['metadata']['name']}{suffix}"}
+        own = {**spec, **fields, "matchConstraints": constraints}
+        return {**body, "metadata": metadata, "spec": own}
+
+    evaluation = {**(spec.get("evaluation") or {}), "background": {"enabled": False}}
+    return [
+        about(_PODS, "", {"autogen": {"podControllers": {"controllers": []}}}),
+        about(_EPHEMERAL, "-ephemeral", {"evaluation": evaluation}),
+    ]
 
 
 def _belongs(policy: Policy, rule: Made, group: Sequence[Made]) -> bool:

@@ -18,7 +18,13 @@ from chartkit.addons.migrate.differences import (
 from chartkit.addons.migrate.expressions import build as cel
 from chartkit.addons.migrate.expressions.place import TEXT, TIME
 from chartkit.addons.migrate.expressions.presence import cannot_fail
-from chartkit.addons.migrate.expressions.verdict import as_bool, conjunction, disjunction, either
+from chartkit.addons.migrate.expressions.verdict import (
+    as_bool,
+    conjunction,
+    disjunction,
+    either,
+    in_turn,
+)
 from chartkit.addons.migrate.jmespath import Constant, Names, Stream, Term, Value
 from chartkit.addons.migrate.jmespath.lists import is_list
 from chartkit.addons.migrate.jmespath.terms import (
@@ -119,18 +125,9 @@ def _together(blocks: Blocks, names: Names, preceding: Iterable[Condition]) -> E
 
 
 def _in_order(conditions: Sequence[Condition], names: Names, every: bool) -> Expr:
-    """Report whether conditions hold, every one or any, of which the first that decides ends the
-    search: what may fail stands in a conditional, for && and || hide errors."""
-    rest = cel.literal(every)
-    for at, condition in enumerate(reversed(conditions)):
-        held = condition_holds(condition, names)
-        if not at or not _may_fail(condition, names) or held in (cel.TRUE, cel.FALSE):
-            rest = conjunction(held, rest) if every else disjunction(held, rest)
-        elif every:
-            rest = cel.conditional(held, rest, cel.FALSE)
-        else:
-            rest = cel.conditional(held, cel.TRUE, rest)
-    return rest
+    """Report whether conditions hold, every one or any."""
+    tests = [(condition_holds(entry, names), _may_fail(entry, names)) for entry in conditions]
+    return in_turn(tests, every=every)
 
 
 def may_fail(body: Json, names: Names) -> bool:

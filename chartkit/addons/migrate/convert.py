@@ -28,7 +28,6 @@ from chartkit.addons.migrate.differences import (
     ACTS_NOWHERE,
     CONNECTIONS,
     DELETIONS,
-    EPHEMERAL,
     PROPERTIES,
     REMARKS,
     described,
@@ -38,7 +37,6 @@ from chartkit.addons.migrate.existing import refuses_updates
 from chartkit.addons.migrate.expressions.build import NoLiteralError
 from chartkit.addons.migrate.expressions.place import with_types_settled
 from chartkit.addons.migrate.generate import convert_generate
-from chartkit.addons.migrate.matching.facts import judges_ephemeral_containers
 from chartkit.addons.migrate.matching.scope import about_deletions
 from chartkit.addons.migrate.mutate import convert_mutate
 from chartkit.addons.migrate.mutate.targets import convert_targets
@@ -205,7 +203,6 @@ class Batch:
             else:
                 rule = rules[index]
                 more = [*said.get(rule.name, ()), *([ACTS_NOWHERE] if refused else [])]
-                more += [EPHEMERAL] if judges_ephemeral_containers(rule, policy) else []
                 more += [CONNECTIONS] if body != rules_of(read)[index] else []
                 outcome = self._outcome(rule, location, parts[index], documents, more)
                 outcomes.append(replace(outcome, refuses_updates=refuses_updates(rule, policy)))

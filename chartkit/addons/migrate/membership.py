@@ -39,6 +39,9 @@ from chartkit.engine.cluster_policy.conditions.operators import sprint
 from chartkit.engine.scalars.wildcard import compile_wildcard, has_wildcard
 from chartkit.model import Json
 
+_TEXTS = (f"[]{TEXT}", ANY_LIST)
+"""Types of lists in which a text with wildcards is looked for: what they hold is a text."""
+
 
 def _among(values: Sequence[Json]) -> Callable[[Place], Expr]:
     """Return the test whether a value is one of several constants, as texts with wildcards."""
@@ -162,8 +165,8 @@ def _constant_in(value: Term) -> Callable[[Json], Expr]:
                 return value.exists(
                     lambda item: or_everything(item, equals_constant(item, constant))
                 )
-            case Value(place) if place.type == "[]string" and has_wildcard(str(constant)):
-                test = fits(cel.ident("item"), str(constant))
+            case Value(place) if place.type in _TEXTS and has_wildcard(str(constant)):
+                test = fits(_text(place.element("item")), str(constant))
                 return cel.macro(place.value, "exists", "item", test)
             case Value(place) if not place.is_known and place.path:
                 return _constant_in(Value(place.taken_for(ANY_LIST)))(constant)

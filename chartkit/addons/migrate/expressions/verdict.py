@@ -105,6 +105,19 @@ def disjunction(*terms: Expr) -> Expr:
     return cel.any_of(dict.fromkeys(term for term in terms if term != FALSE))
 
 
+def in_turn(tests: Sequence[tuple[Expr, bool]], *, every: bool) -> Expr:
+    """Report whether tests hold, every one or any, each with whether it may fail; the first that
+    decides ends the search: what may fail stands in a conditional, for && and || hide errors."""
+    rest = cel.literal(every)
+    for test, may_fail in reversed(tests):
+        if rest == cel.literal(every) or not may_fail or test in (TRUE, FALSE):
+            rest = conjunction(test, rest) if every else disjunction(test, rest)
+        else:
+            branches = (rest, FALSE) if every else (TRUE, rest)
+            rest = cel.conditional(test, *branches)
+    return rest
+
+
 def either(test: Expr, then: Expr, otherwise: Expr) -> Expr:
     """Return `test ? then : otherwise` of two tests, shorter where one of them is a constant."""
     if test in (TRUE, FALSE) or then == otherwise:

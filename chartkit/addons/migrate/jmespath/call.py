@@ -112,7 +112,7 @@ def _argument(translator: Translator, function: str, node: Node, current: Term |
         numbers = [double_of(translator.node(child, current)) for child in node.children]
         return computed(cel.list_of(numbers), "[]double")
     term = translator.node(node, current)
-    if isinstance(term, Value) and term.fails:
+    if isinstance(term, Value) and (term.fails or (function == "to_number" and term.strict)):
         # What is missing is null for a function.
         return translator.left(node, current, decides=True)
     return term

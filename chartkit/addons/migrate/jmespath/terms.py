@@ -447,9 +447,6 @@ def constant_result(name: str, args: Sequence[Term]) -> Constant | None:
     return Constant(int(result) if is_whole else result)
 
 
-REQUEST_KIND: Final = ("request", "requestKind")  # before an API server converted the object
-
-
 @dataclass(frozen=True, slots=True)
 class Names:
     """The names at the root of an expression.

@@ -18,7 +18,7 @@ from chartkit.addons.migrate.expressions.place import (
     not_extended,
 )
 from chartkit.addons.migrate.expressions.presence import path_of, present_if
-from chartkit.addons.migrate.expressions.verdict import conjunction, disjunction
+from chartkit.addons.migrate.expressions.verdict import conjunction, in_turn
 from chartkit.addons.migrate.jmespath import projections
 from chartkit.addons.migrate.jmespath.call import as_json, called, is_embedded, joined, json_literal
 from chartkit.addons.migrate.jmespath.comparisons import chosen, compared, first_truthy, for_each
@@ -30,7 +30,6 @@ from chartkit.addons.migrate.jmespath.lists import (
     sliced,
 )
 from chartkit.addons.migrate.jmespath.terms import (
-    REQUEST_KIND,
     Choice,
     Constant,
     Members,
@@ -53,7 +52,10 @@ from chartkit.engine.jmespath.parser import parse
 
 _NULL: Final = Constant(None)
 _OBJECT: Final = ("request", "object")
-_KIND: Final = ("request", "kind")
+_OF_ADMISSION: Final = {
+    ("request", field) for field in ("dryRun", "kind", "requestKind", "requestResource", "resource")
+}
+"""Fields of a request that a background scan has in CEL alone."""
 _WORDS: Final = ("null", "true", "false")
 _QUOTED: Final = '"object"'
 _ACCOUNT: Final = frozenset(("serviceAccountName", "serviceAccountNamespace"))
@@ -117,7 +119,7 @@ class Translator:
         return self.member(current, node.value)
 
     def _root(self, path: tuple[str, ...]) -> Term:
-        if path in (REQUEST_KIND, _KIND):
+        if path in _OF_ADMISSION:
             self.names.note(KIND_IN_SCANS)
         if path in self.names.objects:
             term = self.names.objects[path]
@@ -271,22 +273,24 @@ class Translator:
     def truth(self, node: Node, current: Term | None) -> Expr:
         """Report whether JMESPath takes what a node gives for true."""
         match node.kind:
-            case Kind.AND_EXPRESSION:
-                return conjunction(*self._in_order(node, current, holds=True))
-            case Kind.OR_EXPRESSION:
-                return disjunction(*self._in_order(node, current, holds=False))
+            case Kind.AND_EXPRESSION | Kind.OR_EXPRESSION:
+                return self._chain(node, current, holds=node.kind is Kind.AND_EXPRESSION)
             case Kind.NOT_EXPRESSION:
                 return cel.negate(self.truth(node.children[0], current))
             case _:
                 return is_truthy(self.left(node, current, decides=True))
 
-    def _in_order(self, node: Node, current: Term | None, *, holds: bool) -> list[Expr]:
-        """Return the operands of a chain, each asked only where those before it hold, or do not."""
-        translator, truths = self, list[Expr]()
-        for operand in _operands(node.kind, node):
-            truths.append(translator.truth(operand, current))
-            translator = translator.where(truths[-1], holds=holds)
-        return truths
+    def _chain(self, node: Node, current: Term | None, *, holds: bool) -> Expr:
+        """Return the operands of a chain as one test, each asked only where those before it hold,
+        or do not."""
+        *others, last = _operands(node.kind, node)
+        translator, tests = self, list[tuple[Expr, bool]]()
+        for operand in others:
+            test = translator.truth(operand, current)
+            lenient = translator.forgiving().truth(operand, current) if self.decides else test
+            tests.append((test, test != lenient))
+            translator = translator.where(test, holds=holds)
+        return in_turn([*tests, (translator.truth(last, current), False)], every=holds)
 
     @staticmethod
     def lenient(term: Term) -> Term:

@@ -11,7 +11,7 @@ from typing import Final
 from chartkit.addons.migrate.conversion import NotConvertible
 from chartkit.addons.migrate.expressions import build as cel
 from chartkit.addons.migrate.expressions.build import Operand
-from chartkit.addons.migrate.expressions.place import Place, object_of
+from chartkit.addons.migrate.expressions.place import TEXT, Place, object_of
 from chartkit.addons.migrate.expressions.presence import fits, fits_any
 from chartkit.engine.cel.syntax import Expr
 from chartkit.engine.cluster_policy.conditions.parse import (
@@ -22,7 +22,7 @@ from chartkit.engine.cluster_policy.conditions.parse import (
     parse_conditions,
 )
 from chartkit.engine.cluster_policy.match import compile_kinds
-from chartkit.engine.cluster_policy.policy import Policy, ResourceFilter, Rule
+from chartkit.engine.cluster_policy.policy import ResourceFilter, Rule
 from chartkit.engine.kubernetes.kinds import GroupVersionKind, is_cluster_scoped
 from chartkit.model import Json
 from chartkit.schemas.kind_selectors import parse_kind_selector
@@ -287,9 +287,7 @@ def _is_constant(value: Json) -> bool:
 
 API_VERSION: Final = "rbac.authorization.k8s.io/v1"
 # A service account without a namespace is in the namespace of the binding.
-_IS_BOUND: Final = """
-bindings.exists(binding,
-    binding.roleRef.kind == kind && is_named &&
+_NAMES_USER: Final = """
     binding.?subjects.orValue([]).exists(subject,
         subject.kind == 'User' && subject.name == request.userInfo.?username.orValue('') ||
         subject.kind == 'Group' && subject.name in request.userInfo.?groups.orValue([]) ||
@@ -298,9 +296,15 @@ bindings.exists(binding,
             subject.?namespace.orValue(binding.metadata.?namespace.orValue('')) +
             ':' + subject.name
     )
-)
 """
+_IS_BOUND: Final = (
+    f"bindings.exists(binding, binding.roleRef.kind == kind && is_named && {_NAMES_USER})"
+)
 """The test whether a binding gives a role to the user of a request."""
+_ROLES: Final = (
+    f"bindings.filter(binding, binding.roleRef.kind == kind && {_NAMES_USER}).map(binding, named)"
+)
+"""The roles that bindings give to the user of a request."""
 
 
 def has_roles(block: ResourceFilter, facts: Facts) -> Iterator[Expr]:
@@ -312,6 +316,30 @@ def has_roles(block: ResourceFilter, facts: Facts) -> Iterator[Expr]:
         )
     if block.cluster_roles:
         yield _is_bound(_of_cluster(facts), "ClusterRole", block.cluster_roles)
+
+
+def roles_of_user(facts: Facts) -> dict[str, Place]:
+    """Return the places of the roles of a request's user, by their names in a request; a user
+    without any has no list of them."""
+    name = cel.path("binding", "roleRef", "name")
+    scoped = cel.filled("binding.metadata.namespace + ':' + name", name=name)
+    read = {
+        "roles": (_listed("rolebindings", ""), "Role", scoped),
+        "clusterRoles": (_of_cluster(facts), "ClusterRole", name),
+    }
+    lists = {
+        key: cel.filled(_ROLES, bindings=bindings, kind=kind, named=named)
+        for key, (bindings, kind, named) in read.items()
+    }
+    return {
+        key: Place(
+            cel.filled("optional.ofNonZeroValue(listed).value()", listed=list_),
+            (),
+            f"[]{TEXT}",
+            given=cel.compare(">", cel.method(list_, "size"), 0),
+        )
+        for key, list_ in lists.items()
+    }
 
 
 def _by_namespace(roles: Sequence[str]) -> Mapping[str, Sequence[str]]:
@@ -349,20 +377,3 @@ def _is_bound(bindings: Expr, kind: str, names: Sequence[str]) -> Expr:
         cel.equal(name, names[0]) if len(names) == 1 else cel.contains(cel.list_of(names), name)
     )
     return cel.filled(_IS_BOUND, bindings=bindings, kind=kind, is_named=is_named)
-
-
-_EPHEMERAL: Final = "ephemeralcontainers"
-
-
-def judges_ephemeral_containers(rule: Rule, policy: Policy) -> bool:
-    """Report whether a rule about a subresource of Pods is asked about ephemeral containers, as
-    Kyverno asks any rule about Pods that another of its policy has these sent for."""
-
-    def of_pods(one: Rule) -> set[str]:
-        selectors = map(parse_kind_selector, one.match.kinds)
-        return {selector.subresource for selector in selectors if selector.kind == "Pod"}
-
-    own, sent = of_pods(rule), {"", _EPHEMERAL}
-    if not own or own & {*sent, _ANY} or "UPDATE" not in operations_in(rule.preconditions).allowed:
-        return False
-    return any(of_pods(one) & sent for one in policy.rules)

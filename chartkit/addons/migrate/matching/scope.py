@@ -15,7 +15,7 @@ from chartkit.addons.migrate.expressions.place import TEXT, Place, object_of
 from chartkit.addons.migrate.expressions.presence import fits, fits_any
 from chartkit.addons.migrate.jmespath import Constant, Names, Term, Value
 from chartkit.addons.migrate.jmespath.lists import LISTS, Images
-from chartkit.addons.migrate.jmespath.terms import REQUEST_KIND, Members
+from chartkit.addons.migrate.jmespath.terms import Members
 from chartkit.addons.migrate.matching.facts import (
     CONNECTED,
     NAMESPACE,
@@ -23,6 +23,7 @@ from chartkit.addons.migrate.matching.facts import (
     ObjectFacts,
     has_roles,
     judged_object,
+    roles_of_user,
 )
 from chartkit.engine.cel.syntax import Expr
 from chartkit.engine.cluster_policy.policy import Match, ResourceFilter, Rule, Subject
@@ -41,6 +42,8 @@ from chartkit.schemas.kind_selectors import parse_kind_selector
 WRITES: Final = ("CREATE", "UPDATE")
 _CONNECT: Final = "CONNECT"
 _ANY: Final = "*"
+_WHOLE: Final = frozenset(("ephemeralcontainers", "resize", "status"))
+"""Subresources whose requests carry the object as a whole."""
 _ONE_VERSION: Final = ("", "apps")
 _VERSION: Final = "request.object.apiVersion"
 _ACCOUNT: Final = "system:serviceaccount"
@@ -59,13 +62,15 @@ class Scope:
     """The requests that a rule is about.
 
     constraints: `matchConstraints`; kinds: Kubernetes' own among the kinds, empty where another
-    may come; object: the place of the object.
+    may come; object: the place of the object; carried: the kinds of the objects that requests
+    carry, those of subresources such as Pod/ephemeralcontainers among them.
     """
 
     constraints: Body
     conditions: tuple[Condition, ...]
     kinds: tuple[GroupVersionKind, ...]
     object: Place
+    carried: tuple[GroupVersionKind, ...] = ()
 
     @property
     def is_namespaced(self) -> bool:
@@ -176,7 +181,8 @@ def _scope(
     constraints: Body = {"resourceRules": kinds.rules(operations)}
     if selector is not None:
         constraints["namespaceSelector"] = selector
-    return Scope(constraints, tuple(conditions), kinds.known, object_of(kinds.known))
+    carried = kinds.carried
+    return Scope(constraints, tuple(conditions), kinds.known, object_of(carried), carried)
 
 
 def excepted(match: Match, kinds: Sequence[GroupVersionKind]) -> Expr:
@@ -226,7 +232,9 @@ class _Kinds:
             raise NotConvertible("the match names no kinds", "match")
         self._found = [_kinds_of(text, reads_version) for text in named]
         everything = [kind for kinds in self._found for kind in kinds.kinds]
-        self.known = tuple(everything) if all(kinds.kinds for kinds in self._found) else ()
+        self.carried = tuple(everything) if all(kinds.kinds for kinds in self._found) else ()
+        is_part = any(parse_kind_selector(text).subresource for text in named)
+        self.known = () if is_part else self.carried
 
     def rules(self, operations: list[str]) -> list[Body]:
         """Return the resource rules, a group and its versions each."""
@@ -277,7 +285,7 @@ def _kinds_of(text: str, reads_version: bool) -> _Found:
     if not served:
         return _Found(((group, (version,), resource_name(kind) + behind),), ())
     resource = resource_name(kind) + behind
-    kinds = () if sub else tuple(served)
+    kinds = () if sub and sub not in _WHOLE else tuple(served)
     by_group: dict[str, list[str]] = {}
     for known_kind in served:
         by_group.setdefault(known_kind.group, []).append(known_kind.version)
@@ -439,45 +447,49 @@ def names_of(scope: Scope, *, is_extended: bool = True) -> Names:
     operations = operations_of(scope)
     if not operations <= {"UPDATE", "DELETE"}:
         old = replace(old, whole=False)
-    namespace = Place(request, ("namespace",), TEXT)
     judged = scope.object
     if "DELETE" in operations:
         # Of a deletion, Kyverno calls the object that goes `request.object`.
         if is_extended:
             raise NotConvertible("a rule about the deletion of Pods, extended to controllers")
         judged = replace(judged, root=judged_object(operations))
-    objects: dict[tuple[str, ...], Term] = {
-        ("request", "object"): Value(judged),
-        ("request", "namespace"): Value(_namespace(namespace, scope)),
-        ("request", "name"): Value(Place(request, ("name",), TEXT)),
-        ("request", "operation"): Value(
-            Place(cel.path(request, "operation"), (), TEXT, among=tuple(sorted(operations)))
-        ),
-        ("request", "userInfo"): Value(Place(user, (), "authentication.v1.UserInfo")),
-        **{("request", "kind", part): term for part, term in _kind("kind").items()},
-        REQUEST_KIND: Constant(Members(_kind("requestKind"))),
+    operation = cel.path(request, "operation")
+    places = {
+        "object": judged,
+        "namespace": _namespace(Place(request, ("namespace",), TEXT), scope),
+        "operation": Place(operation, (), TEXT, among=tuple(sorted(operations))),
+        "userInfo": Place(user, (), "authentication.v1.UserInfo"),
+        "dryRun": Place(request, ("dryRun",), "bool"),
+        **{field: Place(request, (field,), TEXT) for field in _NAMES},
+        **roles_of_user(Facts(known=scope.kinds)),
     }
     if old.whole or not is_extended:
         # Kyverno's extension to controllers knows `oldObject.spec`, and no `oldObject.?spec`.
-        objects[("request", "oldObject")] = Value(old)
+        places["oldObject"] = old
+    terms: dict[str, Term] = {field: Value(place) for field, place in places.items()}
+    terms |= {field: Constant(Members(_parts(field))) for field in _KINDS}
     account = cel.call("parseServiceAccount", cel.path(user, "username"))
     accounts = {
         "serviceAccountName": Value(Place(cel.path(account, "Name"), (), TEXT)),
         "serviceAccountNamespace": Value(Place(cel.path(account, "Namespace"), (), TEXT)),
     }
+    objects: dict[tuple[str, ...], Term] = {("request", key): term for key, term in terms.items()}
     return Names(objects, {**accounts, **_images(judged, scope)})
 
 
-def _kind(field: str) -> dict[str, Term]:
-    """Return the parts of a kind that a request names."""
-    parts = ("group", "version", "kind")
-    request = cel.ident("request")
-    return {part: Value(Place(cel.path(request, field, part), (), TEXT)) for part in parts}
+_KINDS: Final = ("kind", "requestKind", "requestResource", "resource")
+_NAMES: Final = ("name", "requestSubResource", "subResource")
+
+
+def _parts(field: str) -> dict[str, Term]:
+    """Return the parts of a kind or a resource that a request names."""
+    parts = ("group", "version", "kind" if field.endswith("ind") else "resource")
+    return {part: Value(Place(cel.path("request", field, part), (), TEXT)) for part in parts}
 
 
 def _images(judged: Place, scope: Scope) -> dict[str, Term]:
     """Return the images of the containers of Pods, or of the templates of one kind of them."""
-    paths = {"spec" if kind.kind == "Pod" else POD_SPECS.get(kind.kind) for kind in scope.kinds}
+    paths = {"spec" if kind.kind == "Pod" else POD_SPECS.get(kind.kind) for kind in scope.carried}
     path = paths.pop() if len(paths) == 1 else None
     if path is None or "DELETE" in operations_of(scope):
         return {}

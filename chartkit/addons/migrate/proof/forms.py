@@ -25,10 +25,11 @@ from chartkit.engine import (
     sorted_out,
 )
 from chartkit.engine.cel_policies.run import CompiledCelPolicy
+from chartkit.engine.cel_policies.scope import Attributes
 from chartkit.engine.cluster_policy.policy import Policy
-from chartkit.engine.kubernetes.kinds import UNKNOWN, is_binding, kind_of
+from chartkit.engine.kubernetes.kinds import UNKNOWN, is_binding
 from chartkit.engine.request import PHASES
-from chartkit.model import Body, Resource, RuleResult, RuleType, Status, mapping_at
+from chartkit.model import Body, Json, Resource, RuleResult, RuleType, Status, mapping_at
 
 _VALIDATING: Final = frozenset((RuleType.VALIDATION, RuleType.IMAGE_VERIFY))
 _MUTATING: Final = frozenset((RuleType.MUTATION, RuleType.IMAGE_VERIFY))
@@ -53,7 +54,9 @@ _INDEXED: Final = "CEL expression validation failed at index "
 """The beginnings of messages that Kyverno words itself."""
 _ANCHORS: Final = ("=(", "X(", "^(")
 """The beginnings of keys that Kyverno leaves in a patch as they are."""
-_ASKS_NAME: Final = re.compile(r"\brequest\.(name|kind)\b")
+_ASKS_NAME: Final = re.compile(
+    r"\brequest\.(dryRun|name|kind|requestKind|requestResource|resource)\b|ubResource\b"
+)
 _QUIET: Final = {Status.SKIP: Answer(), Status.PASS: Answer(Result.PASS)}
 """The answers of forms that neither refuse nor change anything."""
 
@@ -96,11 +99,9 @@ class Form:
         """Return what it says of a case; phases: of its admission; request: the request of the
         case, made where it is None."""
         request = case.request() if request is None else request
-        if self._asks_name and not case.is_background and request.resource.name:
+        if self._asks_name and not case.is_background:
             # An API server names the object and its kind, where the command line does not.
-            parts = kind_of(request.resource)._asdict().items()
-            values = {f"request.kind.{part}": text for part, text in parts}
-            values["request.name"] = request.resource.name
+            values = _admitted(request)
             request = replace(request, variables=dict.fromkeys(self._asks_name, values))
         if request.operation is Operation.DELETE and not self._mutates_deleted:
             # The webhook of mutations, of which an error ends the evaluation, is sent none.
@@ -182,6 +183,17 @@ class Form:
                 schedule = mapping_at(cleaner.resource.body, "spec").get("schedule")
                 return " ".join(filter(None, (str(schedule), cleaner.propagation)))
         return ""
+
+
+def _admitted(request: Request) -> dict[str, Json]:
+    """Return the fields that a request has from an API server alone, by dotted names."""
+    asked = Attributes(request).admission_request()
+    names = ("kind", "requestKind", "resource", "requestResource")
+    values = {
+        f"request.{name}.{part}": text for name in names for part, text in asked[name].items()
+    }
+    others = ("dryRun", "name", "requestSubResource", "subResource")
+    return values | {f"request.{name}": asked[name] for name in others if name in asked}
 
 
 def _is_trouble(result: RuleResult) -> bool:

@@ -12,7 +12,7 @@ from typing import Final
 
 from chartkit.addons.migrate import differences
 from chartkit.addons.migrate.proof.forms import AS_STORED
-from chartkit.addons.migrate.proof.leaves.paths import GLOBAL
+from chartkit.addons.migrate.proof.leaves.paths import GLOBAL, SUBRESOURCE
 from chartkit.addons.migrate.proof.model import Answer, Aspect, Result, canonical
 from chartkit.addons.migrate.proof.requests.case import Case
 from chartkit.addons.migrate.proof.requests.schema import REPLICATION_CONTROLLER
@@ -45,6 +45,9 @@ _ROOT_WORD: Final = re.compile(r"(?<![\w.])[A-Za-z_]\w*")
 _UNRESOLVED: Final = "failed to resolve "
 _NO_JSON: Final = re.compile(
     r"unexpected end of JSON input|invalid character '.*' |cannot unmarshal "
+)
+_OF_ADMISSION: Final = re.compile(
+    r'Unknown key "(dryRun|kind|requestKind|requestResource|resource)"'
 )
 _NO_PARTS: Final = (": invalid image '", ": bad image: ")
 _DESCRIBED: Final = ((), TEMPLATE.split("."), CRON_TEMPLATE.split("."))
@@ -163,6 +166,8 @@ def _general(aspect: Aspect, case: Case, legacy: Answer, new: Answer, ask_new: A
         return differences.SKIPS.text
     if new.result is Result.NONE and _is_replication_controller(case, legacy, ask_new):
         return differences.REPLICATION_CONTROLLERS.text
+    if new.result in _QUIET and _adds_containers(case):
+        return differences.EPHEMERAL_CONTAINERS.text
     if legacy.result is Result.ERROR and _is_deletion(case, new):
         return differences.FAILING_DELETIONS.text
     if legacy.result in _QUIET and new.result in (Result.FAIL, Result.ERROR):
@@ -175,6 +180,11 @@ def _general(aspect: Aspect, case: Case, legacy: Answer, new: Answer, ask_new: A
         is_anchor = any("execution error: " in error for error in legacy.errors)
         return differences.ANCHOR_ERRORS.text if is_anchor else differences.ERRORS.text
     return ""
+
+
+def _adds_containers(case: Case) -> bool:
+    """Report whether a request adds ephemeral containers to a Pod."""
+    return mapping_at(case.document, SUBRESOURCE).get("name") == "ephemeralcontainers"
 
 
 def _is_replication_controller(case: Case, legacy: Answer, ask_new: Ask) -> bool:
@@ -318,11 +328,7 @@ _CHANGES: Final[Mapping[str, Callable[[_Difference], bool]]] = {
         two.case, two.legacy, two.ask_new
     ),
     differences.KIND_IN_SCANS: lambda two: (
-        two.case.is_background
-        and any(
-            'Unknown key "kind"' in error or 'Unknown key "requestKind"' in error
-            for error in two.old_errors
-        )
+        two.case.is_background and any(map(_OF_ADMISSION.search, two.old_errors))
     ),
     differences.LISTS_AS_TEXTS: lambda two: any(
         text.startswith("[") for _, text in texts_below(two.case.document)
@@ -336,10 +342,6 @@ _CHANGES: Final[Mapping[str, Callable[[_Difference], bool]]] = {
     differences.EMPTY_SEARCHES: lambda two: two.lost(_UNRESOLVED),
     differences.FETCHED_DEFAULTS: lambda two: bool(two.new_errors) and not two.old_errors,
     differences.FAILING_CONDITIONS: lambda two: two.lost("conditions: "),
-    differences.EPHEMERAL: lambda two: (
-        mapping_at(two.case.document, "subresource").get("name") == "ephemeralcontainers"
-        and two.new.result in _QUIET
-    ),
     differences.IMAGE_NAMES: lambda two: any(_NO_IMAGE in error for error in two.legacy.errors),
     differences.NO_DATA: lambda two: _all_have(two.new_errors, "no such key: data"),
     differences.NO_TARGET: lambda two: (

@@ -211,7 +211,7 @@ class _Prover:
             if options.named.leaves_out(case):
                 left_out[ASSUMPTIONS] += 1
             elif is_of_another(case, self._spaces):
-                left_out["operations that a subresource has not"] += 1
+                left_out["requests that a subresource does not take"] += 1
             elif _is_no_scan(case):
                 left_out["background scans of other operations than CREATE"] += 1
             else:

@@ -23,11 +23,12 @@ from chartkit.addons.migrate.jmespath import Constant, Names, Value
 from chartkit.addons.migrate.matching.facts import leaves_deletions_open
 from chartkit.addons.migrate.matching.scope import WRITES, Condition, scope_of
 from chartkit.addons.migrate.rule import ConvertedRule, Variable
-from chartkit.addons.migrate.texts import term_of
+from chartkit.addons.migrate.texts import term_of, text_expression
 from chartkit.engine.cel.environments import ENVIRONMENTS
 from chartkit.engine.cel.syntax import Expr
 from chartkit.engine.cel.syntax.reading import read
 from chartkit.engine.cel.syntax.tree import replaced
+from chartkit.engine.cluster_policy.pattern.build import parse_anchor
 from chartkit.engine.cluster_policy.policy import Policy, Rule
 from chartkit.engine.context.variables import has_variable
 from chartkit.engine.kubernetes.kinds import (
@@ -128,17 +129,41 @@ class VariableText(str):
     others: Sequence[Json]
 
 
+class VariableKey(str):
+    """A key of a pattern with a variable, perhaps in an anchor; to other code a string.
+
+    name: the key without its anchor.
+    """
+
+    __slots__ = ("name",)
+
+    name: Expr
+
+
+def _key(written: str, names: Names) -> str:
+    """Return a key of a pattern with its variables translated; raises `NotConvertible`."""
+    if not has_variable(written):
+        return written
+    anchor = parse_anchor(written)
+    if has_wildcard(_VARIABLE.sub("", written if anchor is None else anchor.key)):
+        raise NotConvertible("a variable next to a wildcard in a key of a pattern")
+    key = VariableKey(written)
+    key.name = text_expression(written if anchor is None else anchor.key, names)
+    names.note(OWN_TEXTS)
+    return key
+
+
 def with_variables(pattern: Json, names: Names, key: str = "") -> Json:
     """Return a pattern with its variables translated; key: the last two that it stands under.
 
     Raises `NotConvertible`.
     """
     if isinstance(pattern, dict):
-        if any(has_variable(key) for key in pattern):
-            raise NotConvertible("a variable in a key of a pattern")
         below = f"{key.rpartition('.')[2]}."
         written = {
-            name: with_variables(item, names, below + name.rstrip(")").rpartition("(")[2])
+            _key(name, names): with_variables(
+                item, names, below + name.rstrip(")").rpartition("(")[2]
+            )
             for name, item in pattern.items()
         }
         if key not in TAGS:

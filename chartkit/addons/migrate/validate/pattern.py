@@ -24,7 +24,7 @@ from chartkit.addons.migrate.expressions.verdict import (
     plain,
 )
 from chartkit.addons.migrate.operators import DURATION_OR_ZERO, as_duration
-from chartkit.addons.migrate.validate.cel_rule import TAGS, VariableText, same
+from chartkit.addons.migrate.validate.cel_rule import TAGS, VariableKey, VariableText, same
 from chartkit.engine.cel.syntax import Expr
 from chartkit.engine.cel.syntax.tree import Binary, Literal
 from chartkit.engine.cluster_policy.pattern.build import AnchorKind, in_phases, parse_anchor
@@ -61,7 +61,10 @@ def leaf(place: Place, pattern: Json) -> Expr:
     if place.is_list:
         element = place.element("item")
         every = cel.macro(place.value, "all", "item", leaf(element, pattern))
-        return conjunction(place.is_present(), every)
+        present = place.is_present()
+        if pattern is None:
+            return disjunction(cel.negate(present), every)
+        return conjunction(present, every)
     if place.is_map:
         if pattern is None:
             return cel.negate(place.is_present())
@@ -326,8 +329,6 @@ def _object(pattern: Body, place: Place, taken: frozenset[str]) -> Verdict:
     place = place.taken_for(ANY_MAP)
     if not place.is_map:
         raise NotConvertible("the pattern has an object, and the field is not an object")
-    if any("{{" in key for key in pattern):
-        raise NotConvertible("a variable in a key of a pattern")
     first, then = in_phases(pattern)
     anchored = [(key, _entry(key, pattern[key], place, taken)) for key in first]
     conditions = [verdict for key, verdict in anchored if _is_condition(key)]
@@ -351,7 +352,7 @@ def _entry(written: str, pattern: Json, place: Place, taken: frozenset[str]) -> 
     if anchor is None or anchor.kind is AnchorKind.ADDITION:
         if has_wildcard(written) and place.path.endswith(TAGS):
             return _wild_entry(None, written, pattern, place)
-        child = place.child(written)
+        child = _child(place, written, written)
         if pattern == "*":
             known = child.is_known
             return plain(child.is_present() if known else cel.not_equal(child.or_value(None), None))
@@ -360,7 +361,7 @@ def _entry(written: str, pattern: Json, place: Place, taken: frozenset[str]) -> 
         return pattern_verdict(pattern, child, taken)
     if has_wildcard(anchor.key) and place.path.endswith(TAGS):
         return _wild_entry(anchor.kind, anchor.key, pattern, place)
-    child = place.child(anchor.key)
+    child = _child(place, written, anchor.key)
     match anchor.kind:
         case AnchorKind.NEGATION:
             return plain(cel.negate(child.is_present()))
@@ -374,6 +375,15 @@ def _entry(written: str, pattern: Json, place: Place, taken: frozenset[str]) -> 
             return condition(_where_present(pattern, child, taken).holds)
         case _:
             return _where_present(pattern, child, taken)
+
+
+def _child(place: Place, written: str, key: str) -> Place:
+    """Return the place of a key of a pattern; written: with its anchor."""
+    if not isinstance(written, VariableKey):
+        return place.child(key)
+    if not place.type.startswith("{}"):
+        raise NotConvertible("a variable in a key of a pattern, of a value that is not a map")
+    return place.entry(written.name)
 
 
 def _wild_entry(kind: AnchorKind | None, key: str, pattern: Json, place: Place) -> Verdict:

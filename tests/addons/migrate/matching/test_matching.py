@@ -3,16 +3,15 @@
 import pytest
 import yaml
 
-from chartkit.addons.migrate.convert import convert
-from chartkit.addons.migrate.differences import CONNECTIONS, EPHEMERAL
+from chartkit.addons.migrate.differences import CONNECTIONS
 from chartkit.addons.migrate.proof import Case, ProofOptions, prove
 from chartkit.addons.migrate.proof.requests.cluster import world_of
 from chartkit.engine import World
 from chartkit.engine.cel_policies.compile import compile_cel_policy
 from chartkit.engine.cluster_policy.compile import compile_policy
 from chartkit.engine.policies import RunnablePolicy, evaluate
-from chartkit.model import Body, Location, Resource, Status
-from tests.addons.migrate.conversions import Converted, converted, policy
+from chartkit.model import Body, Resource, Status
+from tests.addons.migrate.conversions import Converted, converted
 from tests.data import from_table
 
 _RBAC = "rbac.authorization.k8s.io/v1"
@@ -203,21 +202,6 @@ def test_labels_with_wildcards(selector: str, expression: str) -> None:
     forms = [Resource(each) for each in found.documents]
     proof = prove(found.legacy, forms, options=ProofOptions(most_requests=300))
     assert proof.equal, proof.differences
-
-
-def test_rules_about_subresources_of_pods_are_asked_about_ephemeral_containers() -> None:
-    def changes(*kinds: str) -> list[bool]:
-        legacy = policy("validate: {message: m, deny: {}}", kinds[0])
-        (rule,) = legacy["spec"]["rules"]
-        for kind in kinds[1:]:
-            block = {"any": [{"resources": {"kinds": [kind]}}]}
-            legacy["spec"]["rules"].append({**rule, "name": kind[:5], "match": block})
-        outcomes = convert(Resource(legacy, Location("policy.yaml"))).outcomes
-        return [EPHEMERAL in outcome.changes for outcome in outcomes]
-
-    assert changes("Pod/eviction", "Pod/exec") == [False, False]
-    assert changes("Pod/eviction", "Pod") == [True, False]
-    assert changes("Pod/eviction", "Pod/ephemeralcontainers", "Pod/*") == [True, False, False]
 
 
 @pytest.mark.parametrize(("kind", "tested"), [("Namespace", "request.name"), ("ConfigMap", "")])

@@ -161,7 +161,7 @@ def test_one_of_several_annotations_is_chance() -> None:
         pattern: {metadata: {=(annotations): {"=(example.org/*)": "yes"}}}
 """
     conversion = convert(legacy(rule, "[ConfigMap]"))
-    assert EVERY_KEY in conversion.outcomes[0].changes
+    assert EVERY_KEY in conversion.outcomes[0].remarks
     (document,) = conversion.documents
     annotations = {"example.org/a": "yes", "example.org/b": "no"}
     head = {"apiVersion": "v1", "kind": "ConfigMap"}

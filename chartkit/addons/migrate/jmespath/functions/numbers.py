@@ -41,7 +41,7 @@ from chartkit.addons.migrate.jmespath.terms import (
 )
 from chartkit.engine.cel.errors import CelError
 from chartkit.engine.cel.syntax import Expr
-from chartkit.engine.cel.syntax.tree import Call, ListLiteral, Literal
+from chartkit.engine.cel.syntax.tree import Call, Index, ListLiteral, Literal, Select
 from chartkit.engine.cel.times import timestamp_of_text
 from chartkit.go.duration import SECOND, duration_or_none
 from chartkit.go.quantity import quantity_or_none
@@ -192,7 +192,9 @@ def _whole(term: Term) -> Expr:
             if float(value).is_integer() and abs(value) < EXACT:
                 return cel.literal(int(value))
         case Value(place) if place.type == "int":
-            return there(term).value
+            number = there(term).value
+            # Kyverno's command line reads the numbers of objects as doubles.
+            return cel.call("int", number) if isinstance(number, Select | Index) else number
     raise NotConvertible("arithmetic of values that may be no whole numbers")
 
 

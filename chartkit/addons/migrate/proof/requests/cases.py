@@ -160,10 +160,12 @@ class Cases:
 
 
 def is_of_another(case: Case, spaces: Sequence[Space]) -> bool:
-    """Report whether a request about a subresource has another operation than those have."""
+    """Report whether a request about a subresource has another operation, or an object of another
+    kind, than those have."""
     part = case.document.get(SUBRESOURCE)
-    return part is not None and all(
-        base.document["operation"] != case.document.get("operation")
+    return part is not None and not any(
+        base.document["operation"] == case.document.get("operation")
+        and base.document["object"]["kind"] == mapping_at(case.document, "object").get("kind")
         for space in spaces
         for base in space.bases
         if base.document.get(SUBRESOURCE) == part

@@ -32,7 +32,7 @@ def convert_pod_security(rule: Rule, policy: Policy) -> ConvertedRule:
     require_one_extension(rule, policy)
     about = asked_of_writes(rule, policy.namespace, "it names operations that have no Pod to judge")
     scope = about.scope
-    pod = pod_of(scope.object, scope.kinds)
+    pod = pod_of(scope.object, scope.carried)
     body: Body = rule.validate.pod_security or {}
     facts: list[Fact] = []
     for fact in _facts(body, pod):

@@ -45,11 +45,15 @@ class Decisions:
         return key, ITEMS if count == 1 else count
 
     def _sample(self, term: Term) -> Json:
-        """Return what a term is by the chart's own values; None where these do not say."""
+        """Return what a term is by the chart's values, of items by the first; None where they do
+        not say."""
         if isinstance(term, Literal) and not term.is_text:
             return parse_yaml(term.value)
         value: Json = self._policy.values
         for step in value_path(term, self._policy.variables) or [""]:
+            items = list(value.values()) if isinstance(value, dict) else value
+            if isinstance(items, list) and items and all(isinstance(item, dict) for item in items):
+                value = value if isinstance(value, dict) and step in value else items[0]
             value = value.get(step) if isinstance(value, dict) else None
         return value
 

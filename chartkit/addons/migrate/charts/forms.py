@@ -166,7 +166,7 @@ def _new_form(region: Region, named: NamedTemplates, is_apart: bool = False) -> 
         loop = variants.list_of(end)
         writer.code.looping += [loop] * bool(loop)
         for match in MARK.finditer(end):
-            variants.refuse(writer.code.mark(match), "[^a-z0-9.-]", "what no name of an object has")
+            variants.refuse(writer.code.mark(match), "[^-a-z0-9.]", "what no name of an object has")
         head += _metadata(before, kind, MARK.sub(writer.code.printed, end), region.prefix)
         if loop:
             head = writer.code.inside("\n".join(head)).split("\n")

@@ -87,6 +87,12 @@ def _simplified(expr: Expr) -> Expr:
             return inner
         case cel.Binary("in", left, cel.ListLiteral(elements, _)):
             return _among(left, elements)
+        case cel.Call(
+            "exists",
+            items,
+            (cel.Ident(name), cel.Binary("==", cel.Ident(left), cel.Literal() as right)),
+        ) if items is not None and name == left:
+            return cel.Binary("in", right, items)
         case cel.Index(operand, cel.Literal(str() as name), optional) if _NAME.fullmatch(name):
             return cel.Select(operand, name, optional)
         case cel.Binary("==", left, cel.Literal() as right):

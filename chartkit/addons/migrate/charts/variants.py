@@ -186,8 +186,9 @@ class Variants:
         is_item = self._is_item(mark)
         if is_item:
             items = argument(mark.list_key)
-            if characters.startswith("^[^"):  # of each item: between them are spaces
-                characters = f"(^| ){characters[1:]}".replace("9]", "9 ]").replace("Z]", "Z ]")
+            # Of each item: between them are spaces.
+            characters = re.sub(r"^\^(?=\[)", "(^| )", characters)
+            characters = re.sub(r"\[\^([^]]*)\]", r"[^\1 ]", characters)
             names = self.template.lists[mark.list_key]
             part = "keys" if mark.term == Path(names[0], ()) else "values"
             code = f'join " " {f"({part} {items})" if len(names) > 1 else items}'

@@ -76,3 +76,32 @@ def test_operators_come_from_values(tmp_path: Path) -> None:
         assert expressions[0] == expressions[1]
     with pytest.raises(RenderError, match="operator is neither AnyIn nor AnyNotIn"):
         new_policies(chart, operator="AllIn")
+
+
+def test_rules_for_the_keys_of_a_map_have_their_names(tmp_path: Path) -> None:
+    match = "- resources:\n          kinds: [Pod]\n          namespaces: [{{ $name }}]"
+    rules = (
+        "  {{- range $name, $of := .Values.of }}\n"
+        + rule(HOST_PID)
+        .replace("name: r", "name: r-{{ $name }}")
+        .replace("- resources:\n          kinds: [Pod]", match)
+        + "  {{- end }}\n"
+    )
+    values = f"{VALUES}of: {{a: {{}}, b: {{}}}}\n"
+    chart = write_chart(tmp_path / "c", {"p.yaml": policy(rules, name="p")}, values)
+    assert migrated(chart).left == []
+    assert [new["metadata"]["name"] for new in new_policies(chart)] == ["p-r-a", "p-r-b"]
+    with pytest.raises(RenderError, match="of has what no name of an object has"):
+        new_policies(chart, of={"C": {}})
+
+
+def test_kinds_of_the_items_of_a_map_are_read_from_its_values(tmp_path: Path) -> None:
+    text = policy(rule(HOST_PID), name="{{ $name }}").replace(
+        "{{- if .Values.enabled }}", "{{- range $name, $of := .Values.of }}\n---"
+    )
+    text = text.replace("[Pod]", "{{ toJson $of.kinds }}").replace(".Values", "$.Values")
+    text = text.replace("$.Values.of }}", ".Values.of }}")
+    values = f"{VALUES}of: {{a: {{kinds: [Pod]}}, b: {{kinds: [Pod]}}}}\n"
+    chart = write_chart(tmp_path / "c", {"p.yaml": text}, values)
+    assert migrated(chart).left == []
+    assert [new["metadata"]["name"] for new in new_policies(chart)] == ["a", "b"]

@@ -164,7 +164,7 @@ def _pods_apart(body: Body) -> list[Body]:
 def _belongs(policy: Policy, rule: Made, group: Sequence[Made]) -> bool:
     first = group[0]
     own = [(variable.name, variable.expression) for variable in rule.converted.variables]
-    named = {each.name: each.expression for other in group for each in other.converted.variables}
+    named = {entry.name: entry.expression for other in group for entry in other.converted.variables}
     return (
         rule.converted.kind in _LISTS
         and rule.converted.kind is first.converted.kind
@@ -238,7 +238,7 @@ def _document(policy: Policy, group: Sequence[Made], name: str) -> Body:
     conditions = _conditions(policy, first)
     if conditions:
         spec["matchConditions"] = conditions
-    variables = {each.name: each.expression for part in group for each in part.converted.variables}
+    variables = {row.name: row.expression for part in group for row in part.converted.variables}
     if variables:
         spec["variables"] = [
             {"name": name, "expression": text(expr)} for name, expr in variables.items()
@@ -275,7 +275,7 @@ def _conditions(policy: Policy, made: Made) -> list[Body]:
     converted = made.converted
     webhook = [dict(condition) for condition in policy.match_conditions]
     own = (*converted.scope.conditions, *made.where, *converted.conditions)
-    return [*webhook, *({"name": each.name, "expression": text(each.expression)} for each in own)]
+    return [*webhook, *({"name": row.name, "expression": text(row.expression)} for row in own)]
 
 
 def _failure(policy: Policy, kind: CelKind) -> Body:

@@ -82,7 +82,7 @@ def _converted(legacy: Resource) -> tuple[Scope, Body]:
     made: Body = {"schedule": spec["schedule"], "matchConstraints": scope.constraints}
     for key, named in (("variables", variables), ("conditions", conditions)):
         if named:
-            made[key] = [{"name": each.name, "expression": text(each.expression)} for each in named]
+            made[key] = [{"name": row.name, "expression": text(row.expression)} for row in named]
     if spec.get("deletionPropagationPolicy"):
         made["deletionPropagationPolicy"] = spec["deletionPropagationPolicy"]
     return scope, made
@@ -94,7 +94,7 @@ def _conditions(body: Body | None, context: Context) -> list[Expr]:
     if body is None:
         return []
     parsed = blocks_of(body)
-    tests = [blocks_hold(Blocks(None, (each,)), context.names) for each in parsed.all or ()]
+    tests = [blocks_hold(Blocks(None, (row,)), context.names) for row in parsed.all or ()]
     return [*tests, blocks_hold(Blocks(parsed.any, ()), context.names)] if parsed.any else tests
 
 

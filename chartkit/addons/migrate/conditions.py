@@ -83,7 +83,7 @@ def _evaluable(condition: Condition, names: Names) -> Expr:
     """Report whether the fields and variables that a condition names are there."""
     terms = (term_of(side, names) for side in (condition.key, condition.value))
     needed: list[Term] = [term for term in terms if isinstance(term, Value) and term.strict]
-    queries = [one.query for one in find_variables(f"{condition.key} {condition.value}")]
+    queries = [row.query for row in find_variables(f"{condition.key} {condition.value}")]
     if _may_fail(condition, names):
         # A function of what is not there has no result.
         needed += [query_term(query, names, strict=False) for query in queries if "(" in query]
@@ -138,7 +138,7 @@ def may_fail(body: Json, names: Names) -> bool:
 
 def _distinct(conditions: Iterable[Condition]) -> list[Condition]:
     """Return conditions once each: a YAML alias may repeat them."""
-    return list({(each.identity, each.message): each for each in conditions}.values())
+    return list({(row.identity, row.message): row for row in conditions}.values())
 
 
 def _may_fail(condition: Condition, names: Names) -> bool:

@@ -101,7 +101,7 @@ class Batch:
         """names: of further policies, each with its namespace."""
         resources = list(resources)
         named_policies = (resource for resource in resources if resource.kind in POLICY_KINDS)
-        self._names = frozenset(names) | {(one.namespace, one.name) for one in named_policies}
+        self._names = frozenset(names) | {(row.namespace, row.name) for row in named_policies}
         self._target = target
         self._exceptions: list[PolicyException] = []
         self._takeovers: dict[str, Takeover] = {}

@@ -428,7 +428,7 @@ def convert_generate(rule: Rule, policy: Policy) -> ConvertedRule:
         path = f"generate/foreach/{index}"
         steps += loop_steps(loop, context.names, policy.namespace, path)
     named = [expression for step in steps for expression in step.expressions]
-    sources = tuple({each.name: each for step in steps for each in step.variables}.values())
+    sources = tuple({entry.name: entry for step in steps for entry in step.variables}.values())
     named += [source.expression for source in sources if not isinstance(source.expression, str)]
     for part in (*named, *(condition.expression for condition in about.conditions)):
         if not isinstance(part, str) and _ACCOUNT in functions(part):

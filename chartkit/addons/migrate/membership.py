@@ -134,7 +134,9 @@ def _written(list_: Place, elements: Sequence[Expr]) -> Callable[[Place], Expr]:
     constants = [element.value for element in bare if isinstance(element, Literal)]
     plain = all(isinstance(constant, str) and not has_wildcard(constant) for constant in constants)
     others = [
-        element for element, one in zip(elements, bare, strict=True) if not isinstance(one, Literal)
+        element
+        for element, written in zip(elements, bare, strict=True)
+        if not isinstance(written, Literal)
     ]
 
     def test(place: Place) -> Expr:

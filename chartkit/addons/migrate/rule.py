@@ -364,15 +364,15 @@ def _variable(body: Body, names: Names) -> Term:
 _OBJECT: Final = ("request", "object")
 
 
-def _or_default(found: Term, default: Term, names: Names) -> Term:
+def _or_default(given: Term, default: Term, names: Names) -> Term:
     """Return what a path finds; a default where it fails or finds null."""
-    match found:
+    match given:
         case Choice():
-            return for_each(found, lambda term: _or_default(term, default, names))
+            return for_each(given, lambda term: _or_default(term, default, names))
         case Constant(value):
-            return default if value is None else found
+            return default if value is None else given
         case Stream(presence=presence):
-            return chosen(presence, replace(found, presence=cel.TRUE), default)
+            return chosen(presence, replace(given, presence=cel.TRUE), default)
         case Value(place) if is_path(place.root) and not place.is_known:
             return Value(Place(place.or_value(expression_of(default)), (), UNKNOWN))
         case Value(place) if _tells_absence(place, names):

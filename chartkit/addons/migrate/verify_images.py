@@ -280,7 +280,9 @@ def _converted(block: Body, rule: Rule, about: Asked, place: str) -> ConvertedRu
     if not asked["verifyDigest"]:
         raise NotConvertible("an entry that asks nothing of images", place)
     pod = pod_of(scope.object, scope.kinds)
-    bodies = {name: _has_digest(each.element(CONTAINER), block) for name, each in pod.lists.items()}
+    bodies = {
+        name: _has_digest(list_.element(CONTAINER), block) for name, list_ in pod.lists.items()
+    }
     test = pod.every(bodies)
     validation: Body = {"message": "images must be named by a digest", "expression": test}
     return ConvertedRule(

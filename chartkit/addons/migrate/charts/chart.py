@@ -386,11 +386,11 @@ def migrate_charts(
             reason = f"cannot be read: {error}"
             made.append(ChartMigration(left=[(Location(str(folder)), reason)]))
     return ChartMigration(
-        {file: text for one in made for file, text in one.texts.items()},
-        frozenset(file for one in made for file in one.converted),
-        [row for one in made for row in one.left],
-        {file: reasons for one in made for file, reasons in one.refused.items()},
-        [place for one in made for place in one.served],
-        [place for one in made for place in one.checks],
-        frozenset(file for one in made for file in one.rendering),
+        {file: text for chart in made for file, text in chart.texts.items()},
+        frozenset(file for chart in made for file in chart.converted),
+        [row for chart in made for row in chart.left],
+        {file: reasons for chart in made for file, reasons in chart.refused.items()},
+        [place for chart in made for place in chart.served],
+        [place for chart in made for place in chart.checks],
+        frozenset(file for chart in made for file in chart.rendering),
     )

@@ -24,8 +24,8 @@ _RESOURCE: Final = re.compile(r"^(\w+): ([\w.]*)/([\w*]+)/(\w+)$", re.MULTILINE)
 @cache
 def _resources() -> Mapping[str, tuple[str, str, str]]:
     """Return the group, version and name of the resources of kinds, as the helper has them."""
-    found = _RESOURCE.findall("".join(helper_texts()))
-    return {kind: (group, version, name) for kind, group, version, name in found}
+    matches = _RESOURCE.findall("".join(helper_texts()))
+    return {kind: (group, version, name) for kind, group, version, name in matches}
 
 
 def candidates(key: str) -> Sequence[str]:
@@ -45,9 +45,9 @@ def with_chosen(spec: Body, chosen: Mapping[str, Sequence[str]]) -> Body:
     asked = [rule["operations"] for rule in rules]
     if None in kinds or not asked or asked.count(asked[0]) < len(asked):
         kinds = []
-    each = each_resource(rules) if kinds else []
+    resources = each_resource(rules) if kinds else []
     parts = ("apiGroups", "apiVersions", "resources")
-    named = sorted(tuple(one[part][0] for part in parts) for one in each)
+    named = sorted(tuple(resource[part][0] for part in parts) for resource in resources)
     if kinds and named == sorted(filter(None, kinds)):
         joined = asked[0] if isinstance(asked[0], str) else ",".join(asked[0])
         rules = f"{KINDS}{joined}"

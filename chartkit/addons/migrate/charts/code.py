@@ -224,8 +224,8 @@ class TemplateCode:
     def repetition(self, two: str, three: str, name: str) -> str:
         """Return an expression that repeats a part for each item of a list, from what it is for two
         and three items."""
-        found = [match for match in MARK.finditer(three) if self.mark(match).list_key == name]
-        own = [(int(match[2]), match.span()) for match in found]
+        placed = [match for match in MARK.finditer(three) if self.mark(match).list_key == name]
+        own = [(int(match[2]), match.span()) for match in placed]
         marks = [mark for mark in self.variants.template.marks if mark.list_key == name]
         nested = {(show(inner),) for mark in marks if (inner := within(mark)) is not None}
         for parts in nested.intersection(self.variants.lists.parts):

@@ -106,13 +106,13 @@ class Lists:
             return match[0]
         return self.mark(tuple(parts))
 
-    def _nested(self, found: Sequence[re.Match[str] | None]) -> Term | None:
+    def _nested(self, matches: Sequence[re.Match[str] | None]) -> Term | None:
         """Return the list within the items of another whose marks these are; None for others."""
-        marks = [self.template.marks[int(match[1])] for match in found if match is not None]
-        inner = within(marks[0]) if len(marks) == len(found) else None
+        marks = [self.template.marks[int(match[1])] for match in matches if match is not None]
+        inner = within(marks[0]) if len(marks) == len(matches) else None
         if inner is None or marks != nested(inner, marks[0].list_key):
             return None
-        return inner if len({match[2] for match in found if match is not None}) == 1 else None
+        return inner if len({match[2] for match in matches if match is not None}) == 1 else None
 
     def mark(self, parts: tuple[str, ...]) -> str:
         """Return the mark of a list that has the items of several."""

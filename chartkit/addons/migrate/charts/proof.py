@@ -200,7 +200,7 @@ def _change(holder: Body, key: str, chance: random.Random) -> None:
         holder[key] = not value
     elif isinstance(value, list) and all(isinstance(item, str) for item in value):
         size = chance.randint(0, len(value))
-        others = next((each for each in _OTHERS if value and {*value} <= {*each}), _WORDS)
+        others = next((letters for letters in _OTHERS if value and {*value} <= {*letters}), _WORDS)
         holder[key] = [*chance.sample(value, size), *chance.sample(others, chance.randint(0, 2))]
     elif isinstance(value, str):
         other = next((pair for pair in _CHOICES if value in pair), _WORDS)
@@ -299,7 +299,7 @@ class ChartProof:
         self.batch = Batch([*self.policies, *others])
         self.names = {_id(body) for bodies in renders[1].values() for body in bodies}
         for template in self.forms:
-            forms = [each.get(template, ()) for each in renders]
+            forms = [objects.get(template, ()) for objects in renders]
             yield from self._difference(template, legacy.get(template, ()), forms, case)
 
     def _difference(
@@ -343,11 +343,11 @@ class ChartProof:
                 continue
             self.apart |= {policy_key(resource)} if form.is_each else set()
             asked = [
-                self._policy(template, form, each, made, case)
-                for each in (by_rule(resource) if form.is_each else [resource])
+                self._policy(template, form, single, made, case)
+                for single in (by_rule(resource) if form.is_each else [resource])
             ]
             reason = next(filter(None, asked), "")
-            is_whole = is_whole and not any(each is None for each in asked) and not reason
+            is_whole = is_whole and not any(single is None for single in asked) and not reason
             if reason:
                 yield form, reason
         if made and is_whole:
@@ -387,7 +387,10 @@ class ChartProof:
         accepted = conversion.accepted or legacy
         if len(legacy_rules(accepted)) < len(legacy_rules(legacy)):
             return None
-        if any(one.reason.startswith(REFUSED) for one in conversion.outcomes) and not case.is_own:
+        if (
+            any(outcome.reason.startswith(REFUSED) for outcome in conversion.outcomes)
+            and not case.is_own
+        ):
             return None
         reason = self._compared(form, conversion, made)
         return reason or self.differing.get(f"{legacy.kind}/{legacy.name}", "")
@@ -402,7 +405,7 @@ class ChartProof:
             return f"the new form lacks {', '.join(wanted.keys() - made.keys())}"
         forms = {key: made.pop(key) for key in wanted}
         pairs = [(normal_policy(wanted[key]), normal_policy(forms[key])) for key in wanted]
-        places = [_where(one, other, "") for one, other in pairs if one != other]
+        places = [_where(own, other, "") for own, other in pairs if own != other]
         reason = f"the new form differs at {places[0]}" if places else ""
         if is_exception(conversion.legacy):
             return reason or self._missing(form, conversion.legacy)

@@ -100,8 +100,8 @@ class _Run(Decisions):
                     self._line = line
                     self._parts.append(self._output(resolved(value, scope), scope))
                 case Assignment(name, value, is_new):
-                    known = (block for block in reversed(scope.variables) if name in block)
-                    block = scope.variables[-1] if is_new else next(known, scope.variables[-1])
+                    scoped = (block for block in reversed(scope.variables) if name in block)
+                    block = scope.variables[-1] if is_new else next(scoped, scope.variables[-1])
                     block[name] = resolved(value, scope)
                 case Block():
                     self._line = node.line

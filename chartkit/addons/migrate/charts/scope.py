@@ -47,7 +47,9 @@ def resolved(term: Term, scope: Scope) -> Term:
         case Path("$", fields):
             return _field(scope.root, fields)
         case Path(root, fields):
-            value = next((each[root] for each in reversed(scope.variables) if root in each), None)
+            value = next(
+                (block[root] for block in reversed(scope.variables) if root in block), None
+            )
             return term if value is None else _field(value, fields)
         case Inner(value, fields):
             return _field(resolved(value, scope), fields)
@@ -87,8 +89,8 @@ def _field(term: Term, fields: Sequence[str]) -> Term:
             return Inner(value, (*above, *fields))
         case Call("dict", arguments):
             pairs = dict(zip(arguments[::2], arguments[1::2], strict=False))
-            found = pairs.get(Literal(fields[0], True))
-            return _NIL if found is None else _field(found, fields[1:])
+            pair = pairs.get(Literal(fields[0], True))
+            return _NIL if pair is None else _field(pair, fields[1:])
         case Call("merge" | "mergeOverwrite", (first, second)):
             value = _field(first, fields)
             return _field(second, fields) if value == _NIL else value

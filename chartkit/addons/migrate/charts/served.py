@@ -46,21 +46,21 @@ def checks(text: str) -> list[int]:
 def served(text: str, region: Region, named: Named) -> Served | None:
     """Return the condition on the API of kyverno.io around a policy; raise NotPlacedError for one
     that cannot ask for both APIs."""
-    found: list[Served] = []
+    rows: list[Served] = []
     for *before, action in region.around:
-        asking = [one for one in (*before, action) if _asks(one.value, region, named)]
+        asking = [asked for asked in (*before, action) if _asks(asked.value, region, named)]
         is_plain = _is_plain(action.value) and not (region.root and _has_or(action.value))
         if asking == [action] and is_plain:
-            found.append(_both(text[action.start : action.end], action, region.root))
+            rows.append(_both(text[action.start : action.end], action, region.root))
         elif asking:
             code = " ".join(text[asking[0].start : asking[0].end].split())
             raise NotPlacedError(
                 f"the new form would go with the API {KYVERNO_GROUP}, which {code} asks for",
                 text.count("\n", 0, asking[0].start) + 1,
             )
-    if len(found) > 1:
+    if len(rows) > 1:
         raise NotPlacedError(f"several conditions ask for {KYVERNO_GROUP}", region.line)
-    return found[0] if found else None
+    return rows[0] if rows else None
 
 
 def _both(code: str, action: Action, root: str) -> Served:

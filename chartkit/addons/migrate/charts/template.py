@@ -181,12 +181,12 @@ def regions(text: str, policies: Mapping[str, str]) -> list[Region]:
     policies: the texts of the named templates that print a whole one.
     """
     read = list(actions(text))
-    found = []
+    listed = []
     for start, include in _places(text, read, policies):
         line = text.count("\n", 0, start) + 1
         around = _around(start, read)
         opening = [branches[0] for branches in around]
-        if any("ValidatingPolicy" in text[one.start : one.end] for one in opening):
+        if any("ValidatingPolicy" in text[block.start : block.end] for block in opening):
             continue  # behind a switch already
         keywords = {action.keyword for action in opening}
         root = "$" if keywords & _REBINDING else ""
@@ -206,8 +206,8 @@ def regions(text: str, policies: Mapping[str, str]) -> list[Region]:
         version = f"apiVersion: {document['version'] or f'{KYVERNO_GROUP}/v1'}"
         whole = whole[document.start() :]
         region = Region(start, end, line, version, kind[1], root, variables, around, whole, prefix)
-        found.append(region)
-    return found
+        listed.append(region)
+    return listed
 
 
 def _places(

@@ -144,14 +144,16 @@ class Variants:
         for key, term in self.template.chosen.items():
             usual = self._converted(whole)
             taken = list(self.template.used[key])
-            if any(not self._stays({key: [each]}, usual) for each in taken):
+            if any(not self._stays({key: [choice]}, usual) for choice in taken):
                 raise NotPlacedError(f"{key} from values have no form in CEL", self.line)
-            for each in candidates(key):
-                more = [*taken, each]
-                if each not in taken and all(self._stays({key: k}, usual) for k in ([each], more)):
+            for choice in candidates(key):
+                more = [*taken, choice]
+                if choice not in taken and all(
+                    self._stays({key: k}, usual) for k in ([choice], more)
+                ):
                     taken = more
             code, value = show_argument(term), self._named(show(term), self.template.by_rule)
-            other = [each for each in candidates(key) if each not in taken]
+            other = [choice for choice in candidates(key) if choice not in taken]
             condition = f"or (empty {code}) (without {code} {' '.join(map(json.dumps, taken))})"
             reason = f"{value} is empty, or has others than {', '.join(taken)}"
             if key == "kinds" and len(other) < len(taken):
@@ -362,7 +364,7 @@ class Variants:
         companions = (self.companions.get(taken, {}) for taken in variant.items())
         whole = self._whole(variant)
         return any(
-            variant.get(key, value) != value for one in companions for key, value in one.items()
+            variant.get(key, value) != value for pair in companions for key, value in pair.items()
         ) or any(
             all(whole.get(key, self.default(key)) == value for key, value in refused.items())
             for refused in self.refused
@@ -407,14 +409,16 @@ class Variants:
             conversions = list(map(batch.convert, [whole, *(by_rule(whole) if is_each else ())]))
         except ChartkitError as error:
             raise NotPlacedError(readable(self.template, error.message), self.line) from None
-        for outcome in (outcome for each in conversions for outcome in each.outcomes):
+        for outcome in (outcome for conversion in conversions for outcome in conversion.outcomes):
             if outcome.reason.startswith("it names no operation"):
                 raise NotPlacedError("operations from values have no form in CEL", self.line)
             if outcome.reason:
                 raise NotPlacedError(readable(self.template, outcome.reason), self.line)
         del conversions[: bool(is_each)]
         documents = [
-            unmarked(body, self.template) for each in conversions for body in each.documents
+            unmarked(body, self.template)
+            for conversion in conversions
+            for body in conversion.documents
         ]
         return legacy["metadata"]["name"], documents
 

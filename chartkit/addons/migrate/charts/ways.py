@@ -53,7 +53,7 @@ class Ways:
             # Those about the items of a list come up in its loop.
             if all(owners.get(name) in (None, *self.looping) for name in (key, *context))
         ]
-        return [one for one in others if not self.variants.is_refused({**fixed, **one[1]})]
+        return [way for way in others if not self.variants.is_refused({**fixed, **way[1]})]
 
     def other(self, key: str, fixed: dict[str, int]) -> int:
         return next(value for value in self.values(key) if value != self.now(key, fixed))
@@ -93,7 +93,7 @@ class Ways:
         make other policies than each alone."""
         variants = self.variants
         alone = [taken for _, taken in self.others({}, is_alone=True)]
-        pairs = [{**one, **two} for one, two in combinations(alone, 2) if not {*one} & {*two}]
+        pairs = [{**own, **two} for own, two in combinations(alone, 2) if not {*own} & {*two}]
         ways = {
             document: self.of(document) for document in documents if not variants.list_of(document)
         }

@@ -447,7 +447,7 @@ def _opposite(expr: Expr) -> Expr | None:
 
 
 def _is_bool(*branches: Expr) -> bool:
-    return any(isinstance(each, tree.Literal) and isinstance(each.value, bool) for each in branches)
+    return any(isinstance(part, tree.Literal) and isinstance(part.value, bool) for part in branches)
 
 
 def _is_total(left: Expr, right: Expr) -> bool:

@@ -322,7 +322,7 @@ class Place:
             return UNKNOWN, False
         types = self.type.removeprefix(_TEMPLATE).split(_EITHER)
         is_holder = key in _HOLDERS and all(key in _fields(type_) for type_ in types)
-        holds = is_holder and any(each.required for each in _fields(declared.type).values())
+        holds = is_holder and any(field.required for field in _fields(declared.type).values())
         is_checked = self.validated and all((type_, key) in _CHECKED for type_ in types)
         is_required = declared.required and _NULLABLE.get(key) != declared.type
         return declared.type, is_required or holds or is_checked
@@ -361,11 +361,11 @@ def _fields(type_name: str) -> Mapping[str, Field]:
     is_open = OBJECT in types or not all(of_each)
     fields = {}
     for name in dict.fromkeys(name for members in of_each for name in members):
-        found = [members[name] for members in of_each if name in members]
-        has_all = len(found) == len(of_each)
+        named = [members[name] for members in of_each if name in members]
+        has_all = len(named) == len(of_each)
         if has_all or not is_open:
-            type_ = reduce(either, (member.type for member in found))
-            fields[name] = Field(type_, has_all and all(member.required for member in found))
+            type_ = reduce(either, (member.type for member in named))
+            fields[name] = Field(type_, has_all and all(member.required for member in named))
     return fields
 
 

@@ -57,7 +57,7 @@ def _differing(
         if not outcome.converted or alone is None:
             continue
         proof = prove(convert(Resource(alone, conversion.legacy.location), {}), cases)
-        stored = [each for each in proof.differences if each.stored] if proof is not None else []
+        stored = [row for row in proof.differences if row.stored] if proof is not None else []
         if stored:
             differing[index] = NotConvertible(f"{DIFFERS}: {difference_sentence(stored[0])}")
     return differing
@@ -72,6 +72,6 @@ def _entangled(
     for index, outcome in reversed(list(enumerate(conversion.outcomes))):
         if outcome.converted:
             proof = prove(convert(conversion.legacy, {**left, index: reason}), cases)
-            if proof is None or not any(each.stored for each in proof.differences):
+            if proof is None or not any(row.stored for row in proof.differences):
                 return {index: reason}
     return {}

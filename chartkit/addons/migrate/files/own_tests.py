@@ -236,7 +236,7 @@ def _grouped(
     for index, item in enumerate(items):
         migrated = named.get(_policy(item))
         replacing = [] if migrated is None else list(_replacing(migrated, item))
-        taken = [] if migrated is None else [one.converted for one in _outcomes(migrated, item)]
+        taken = [] if migrated is None else [made.converted for made in _outcomes(migrated, item)]
         if not taken or not all(taken):
             kept.append(index)
         for body in replacing:

@@ -138,7 +138,7 @@ def without_notes(text: str) -> str:
     if _MARK not in text:
         return text
     gone = {
-        each.line for each in comments_in(text) if each.is_alone and each.text.startswith(_MARK)
+        note.line for note in comments_in(text) if note.is_alone and note.text.startswith(_MARK)
     }
     lines = text.splitlines(keepends=True)
     return "".join(line for number, line in enumerate(lines) if number not in gone)

@@ -96,7 +96,8 @@ def _coverage(migration: Migration) -> Iterator[str]:
     proofs = [resource.proof for resource in migration.objects if resource.proof is not None]
     if not proofs:
         return
-    requests, decided = sum(proof.requests for proof in proofs), sum(one.decided for one in proofs)
+    requests = sum(proof.requests for proof in proofs)
+    decided = sum(proof.decided for proof in proofs)
     reached = sum(proof.coverage.reached for proof in proofs)
     total = sum(proof.coverage.total for proof in proofs)
     yield (

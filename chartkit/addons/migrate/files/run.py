@@ -257,7 +257,7 @@ def without_patches(inventory: Inventory) -> tuple[Inventory, list[LegacyObject]
     patches = patch_files(inventory)
     if not patches:
         return inventory, []
-    patching = [each for each in inventory.objects if _file(each.resource.location) in patches]
+    patching = [item for item in inventory.objects if _file(item.resource.location) in patches]
     kept = tuple(legacy for legacy in inventory.objects if legacy not in patching)
     faults = tuple(
         row for row in inventory.faults if not (row.location and _file(row.location) in patches)
@@ -286,7 +286,7 @@ def migrator_of(
         if policy not in names:
             message = f"--allow-difference {policy}: no policy has this name"
             raise InputError(message, hint=suggestion(policy, names))
-    batch = Batch((each.current or each.resource for each in inventory.objects), options.target)
+    batch = Batch((item.current or item.resource for item in inventory.objects), options.target)
     tested = objects_of_tests(tests) if options.prove else {}
     return Migrator(options, given, tested, batch)
 

@@ -72,7 +72,7 @@ def mentions(
     charts: the templates with both forms.
     """
     rows = list[Mention]()
-    for patch in (one.resource for one in patches):
+    for patch in (item.resource for item in patches):
         file = Path(patch.location.file)
         if not carried.follows(file):
             text = _with_reason(PATCH.format(name=resource_id(patch)), carried.reason(file))
@@ -171,8 +171,8 @@ def _dependencies(folder: Path) -> dict[str, str]:
     except (InputError, ValueError):
         return {}
     return {path.name: path.name for path in (folder / "charts").glob("*/")} | {
-        str(one.get("alias") or one.get("name")): str(one.get("name"))
-        for one in mappings_at(document.body, "dependencies")
+        str(row.get("alias") or row.get("name")): str(row.get("name"))
+        for row in mappings_at(document.body, "dependencies")
     }
 
 
@@ -279,15 +279,15 @@ def _by_hand(resource: Resource, folder: Path, sources: Mapping[Path, str]) -> s
     is_read = ".Files." in source and "tpl " not in source
     if folder / "crds" in template.parents:
         return _READ.format(place=template)
-    names = (str(each.get("name")) for each in mappings_at(resource.body, "spec", "rules"))
+    names = (str(rule.get("name")) for rule in mappings_at(resource.body, "spec", "rules"))
     named = [f"name: {name}" for name in (resource.name, *names)]
     for sought in (*named, f"kind: {resource.kind}"):
         for file, text in sources.items():
             if file == template or f"{KYVERNO_GROUP}/" not in text:
                 continue
-            found = re.search(rf"^[ -]*{re.escape(sought)}\s*$", text, re.MULTILINE)
-            if found is not None:
-                line = text.count("\n", 0, found.start()) + 1
+            match = re.search(rf"^[ -]*{re.escape(sought)}\s*$", text, re.MULTILINE)
+            if match is not None:
+                line = text.count("\n", 0, match.start()) + 1
                 place = file if is_read else f"{file}:{line}"
                 return (_READ if is_read else _RENDERED).format(place=place)
     return _RENDERED.format(place="it")

@@ -290,7 +290,7 @@ def _pieces(region: _Region, objects: Sequence[MigratedObject]) -> Iterator[str]
     elif not mapping_at(remaining, "spec").get("rules") or policy.conversion is None:
         yield annotated(region.text, _reasons([policy]))
     else:
-        kept = {at: reason_note(one) for at, one in enumerate(policy.outcomes) if not one.converted}
+        kept = {at: reason_note(row) for at, row in enumerate(policy.outcomes) if not row.converted}
         yield left_text(region.text, kept, remaining)
 
 

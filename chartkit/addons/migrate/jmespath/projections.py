@@ -140,10 +140,10 @@ def stream_of(term: Term, names: Names) -> Stream:
             raise NotConvertible("a list that is written in the expression")
         case Choice(holds, (Value() | Stream()) as first, (Value() | Stream()) as second):
             lists = [stream_of(part, names) for part in (first, second)]
-            one, other = (list_.listed() for list_ in lists)
-            whole = cel.conditional(holds, one.value, other.value)
+            left, right = (list_.listed() for list_ in lists)
+            whole = cel.conditional(holds, left.value, right.value)
             given = either(holds, *(list_.presence for list_ in lists))
-            place = Place(whole, (), either_type(one.type, other.type), given=given)
+            place = Place(whole, (), either_type(left.type, right.type), given=given)
             return stream_of(Value(place, strict=False), names)
         case Choice():
             raise NotConvertible("a list, or another value, is read as a list")

@@ -60,7 +60,7 @@ def converted_form(rule: Rule, namespace: str) -> ConvertedRule:
     body: Body = rule.mutate or {}
     about = asked_of_writes(rule, namespace)
     scope, context, conditions = about.scope, about.context, list(about.conditions)
-    met = [each.expression for each in conditions if not isinstance(each.expression, str)]
+    met = [row.expression for row in conditions if not isinstance(row.expression, str)]
     empty = empty_if(cel.all_of(met))
     mutations = mutations_of(body, scope, context.names, namespace, empty)
     several = {mutation.conditions for mutation in mutations}

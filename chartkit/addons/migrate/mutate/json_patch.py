@@ -85,7 +85,7 @@ def _set_apart(text: str) -> tuple[str, dict[str, str]]:
         parts = split_text(text, variables)
         marks = [f"__patch_{len(written) + at}__" for at in range(len(variables))]
         written |= {
-            mark: text[each.start : each.end] for mark, each in zip(marks, variables, strict=True)
+            mark: text[span.start : span.end] for mark, span in zip(marks, variables, strict=True)
         }
         text = "".join(map(str.__add__, parts, [*marks, ""]))
     return text, written

@@ -188,7 +188,9 @@ def without_copies(inventory: Inventory) -> Inventory:
 
 def _project(folder: Path) -> Path | None:
     """Return the project that a folder is in, None for a folder outside of projects."""
-    return next((each for each in (folder, *folder.parents) if (each / _PROJECT).is_file()), None)
+    return next(
+        (above for above in (folder, *folder.parents) if (above / _PROJECT).is_file()), None
+    )
 
 
 def _content(body: Body) -> str:
@@ -321,14 +323,14 @@ class _Files:
             return
         for document, contained in contents:
             self.resources += contained
-            legacy = [each for each in contained if is_legacy(each) and not is_status(each)]
+            legacy = [item for item in contained if is_legacy(item) and not is_status(item)]
             if legacy and _has_parameters(file, document.source.text):
                 self.faults.append(_parameters(legacy[0].location))
                 continue
             if legacy and (code := _code(document)) is not None:
                 self.faults.append(code)
                 yield from (
-                    replace(_legacy(each), document=document, is_code=True) for each in legacy
+                    replace(_legacy(item), document=document, is_code=True) for item in legacy
                 )
             else:
                 yield from (replace(obj, document=document) for obj in _read(legacy))
@@ -365,9 +367,9 @@ def _guarded(folder: Path) -> Diagnostic | None:
     return None
 
 
-def _read(found: Iterable[Resource], chart: str = "") -> Iterator[LegacyObject]:
+def _read(resources: Iterable[Resource], chart: str = "") -> Iterator[LegacyObject]:
     """Yield legacy objects with the form that Kyverno takes of each, and why it refuses some."""
-    for resource in found:
+    for resource in resources:
         current, replaced, faults = _accepted(resource)
         legacy = _legacy(resource, chart)
         yield replace(legacy, current=current, replaced=replaced, refused=tuple(faults))

@@ -74,8 +74,8 @@ class Branches:
         self._programs: list[tuple[Program, list[_Part]]] = []
         for named, program in zip(policy.conditions, conditions, strict=True):
             self._programs.append((program, list(_parts(f"match condition {named.name}", program))))
-        for index, one in enumerate(validations):
-            self._programs.append((one.program, list(_parts(f"validation {index}", one.program))))
+        for index, item in enumerate(validations):
+            self._programs.append((item.program, list(_parts(f"validation {index}", item.program))))
         for name, program in self._variables.items():
             self._programs.append((program, list(_parts(f"variable {name}", program))))
 
@@ -169,9 +169,13 @@ class Tally:
         self._validations = defaultdict[str, Counter[str]](Counter)
         self._tries = defaultdict[Path, Counter[str]](Counter)
         self._policies = {
-            one.policy.id: one.policy for one in new.admitting if isinstance(one, CompiledCelPolicy)
+            item.policy.id: item.policy
+            for item in new.admitting
+            if isinstance(item, CompiledCelPolicy)
         }
-        watched = [one for one in self._policies.values() if one.kind in _KINDS and not one.json]
+        watched = [
+            item for item in self._policies.values() if item.kind in _KINDS and not item.json
+        ]
         self._branches = {policy.id: Branches(policy) for policy in watched}
 
     def count(self, case: Case, legacy: Said, new: Said) -> None:
@@ -244,7 +248,7 @@ class Tally:
             states.setdefault(facet.path, set()).update(facet.states)
         for path, planned in sorted(states.items(), key=lambda item: path_text(item[0])):
             tried = self._tries.get(path, Counter())
-            possible = [one for one in sorted(planned) if tried[one] or (path, one) not in refused]
+            possible = [key for key in sorted(planned) if tried[key] or (path, key) not in refused]
             if possible:
                 yield _reached(BOTH, path_text(path), tried, possible)
 

@@ -74,7 +74,9 @@ def _smaller(document: Body) -> Iterator[Body]:
         for path, value in values_below(document)
         if path[:1] not in ((), (SUBRESOURCE,))
     ]
-    below = sorted((one for one in below if one[0][-1] not in _FIXED), key=lambda one: len(one[0]))
+    below = sorted(
+        (step for step in below if step[0][-1] not in _FIXED), key=lambda step: len(step[0])
+    )
     for pointer, _ in below:
         if len(pointer) > 1 and pointer != _USER and (pointer[0] != CLUSTER or len(pointer) > 2):
             yield with_value(document, pointer, WITHOUT)

@@ -171,7 +171,7 @@ class _Prover:
         self._new = Form(converted, options.new_attachments)
         # Objects that violate already do so whatever exceptions say.
         self._without_exceptions = Form(converted) if options.exceptions else self._new
-        self._policies = [one.policy for one in (*self._legacy.admitting, *self._new.admitting)]
+        self._policies = [item.policy for item in (*self._legacy.admitting, *self._new.admitting)]
         self._namespace = legacy.namespace
         seed = json.dumps([form.body for form in (legacy, *converted)], sort_keys=True, default=str)
         self._seed = hashlib.sha256(seed.encode()).hexdigest()
@@ -290,7 +290,7 @@ class _Prover:
         return facets_of([*self._leaves, *read], kind, assumed)
 
     def _read(self) -> list[Leaf]:
-        leaves = [leaf for one in self._options.exceptions for leaf in matched_leaves(one)]
+        leaves = [leaf for item in self._options.exceptions for leaf in matched_leaves(item)]
         if self._namespace:
             leaves.append(Leaf(_NAMESPACE, (self._namespace, DEFAULT_NAMESPACE), "namespace", 1))
         in_cel = (policy for policy in self._policies if isinstance(policy, CelPolicy))
@@ -362,7 +362,7 @@ class _Prover:
 
     def _bases(self, kind: GroupVersionKind, objects: Sequence[Resource]) -> Iterator[Case]:
         yield base_case(self._least(kind), "least object", self._around)
-        for resource in [one for one in objects if kind_of(one) == kind][:_MOST_GIVEN]:
+        for resource in [item for item in objects if kind_of(item) == kind][:_MOST_GIVEN]:
             yield base_case(as_submitted(resource).body, str(resource.location), self._around)
 
     # Comparison
@@ -444,12 +444,12 @@ class _Prover:
         """Return the differences made small, one for each request that they come to."""
         if self._options.stops_early:
             return self._chosen()
-        found: dict[str, Difference] = {}
-        for one in map(self._minimized, self._chosen()):
-            key = f"{one.aspect} {canonical(as_pod(one.case))}"
-            same = found.get(key)
-            found[key] = one if same is None else replace(same, count=same.count + one.count)
-        return list(found.values())
+        kept: dict[str, Difference] = {}
+        for small in map(self._minimized, self._chosen()):
+            key = f"{small.aspect} {canonical(as_pod(small.case))}"
+            same = kept.get(key)
+            kept[key] = small if same is None else replace(same, count=same.count + small.count)
+        return list(kept.values())
 
     def _chosen(self) -> list[Difference]:
         """Return the differences to show: the gravest first, of each aspect the most frequent."""
@@ -460,28 +460,28 @@ class _Prover:
         )
         return differences[:_MOST_DIFFERENCES]
 
-    def _minimized(self, found: Difference) -> Difference:
+    def _minimized(self, whole: Difference) -> Difference:
         def differs(case: Case) -> bool:
             if _is_no_scan(case) or self._options.named.leaves_out(case):
                 return False
             legacy, new = self._ask(case)
             return (
-                self._types.agree(case.document) is found.typed
-                and not self._name(found.aspect, case, legacy, new)
-                and self._aspect(legacy, new) is found.aspect
-                and legacy.answer.result is found.legacy.result
-                and new.answer.result is found.new.result
+                self._types.agree(case.document) is whole.typed
+                and not self._name(whole.aspect, case, legacy, new)
+                and self._aspect(legacy, new) is whole.aspect
+                and legacy.answer.result is whole.legacy.result
+                and new.answer.result is whole.new.result
             )
 
         def differs_as_sent(case: Case) -> bool:
             sent = as_sent(case)
             return differs(case) and (sent is case or differs(sent))
 
-        case = minimized(found.case, differs_as_sent if found.stored else differs)
+        case = minimized(whole.case, differs_as_sent if whole.stored else differs)
         legacy, new = self._ask(case)
         stored = as_sent(case)
         sent = stored is case or differs(stored)
-        return replace(found, case=case, legacy=legacy.answer, new=new.answer, stored=sent)
+        return replace(whole, case=case, legacy=legacy.answer, new=new.answer, stored=sent)
 
 
 def _is_no_scan(case: Case) -> bool:

@@ -53,7 +53,7 @@ def denial_texts(body: Json, own: str, names: Names) -> list[tuple[Expr, str]]:
     parsed = parse_conditions(body)
     if isinstance(parsed, FlatList):
         return [
-            (cel.TRUE, _joined((own, _joined((each.message for each in parsed.conditions), ";"))))
+            (cel.TRUE, _joined((own, _joined((row.message for row in parsed.conditions), ";"))))
         ]
     every = [condition.message for condition in parsed.all or ()]
     return [

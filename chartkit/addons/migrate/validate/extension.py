@@ -70,9 +70,9 @@ def named_apart(rule: ConvertedRule, name: str, value: Expr) -> ConvertedRule:
 def _changed(rule: ConvertedRule, change: Callable[[Expr], Expr]) -> ConvertedRule:
     """Return a rule with the expressions of its validations and variables changed."""
     validations = [
-        {key: _of(value, change) for key, value in one.items()} for one in rule.spec["validations"]
+        {key: _of(value, change) for key, value in row.items()} for row in rule.spec["validations"]
     ]
-    variables = [Variable(each.name, _of(each.expression, change)) for each in rule.variables]
+    variables = [Variable(item.name, _of(item.expression, change)) for item in rule.variables]
     spec = {**rule.spec, "validations": validations}
     return replace(rule, spec=spec, variables=tuple(variables))
 

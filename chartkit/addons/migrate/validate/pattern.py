@@ -354,8 +354,10 @@ def _entry(written: str, pattern: Json, place: Place, taken: frozenset[str]) -> 
             return _wild_entry(None, written, pattern, place)
         child = _child(place, written, written)
         if pattern == "*":
-            known = child.is_known
-            return plain(child.is_present() if known else cel.not_equal(child.or_value(None), None))
+            is_certain = child.is_known
+            return plain(
+                child.is_present() if is_certain else cel.not_equal(child.or_value(None), None)
+            )
         if isinstance(pattern, dict | list):
             return _required(pattern, child, taken)
         return pattern_verdict(pattern, child, taken)

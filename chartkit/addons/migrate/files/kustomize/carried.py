@@ -334,7 +334,9 @@ class _Converter:
         if list(map(identity, new.documents)) != list(map(identity, documents)):
             raise StaysError("the patched policy becomes other policies")
         known = {change for outcome in migrated.outcomes for change in outcome.changes}
-        changes = [one for outcome in new.outcomes for one in outcome.changes if one not in known]
+        changes = [
+            said for outcome in new.outcomes for said in outcome.changes if said not in known
+        ]
         if changes:
             raise StaysError(f"the patched policy changes: {changes[0]}")
         touched = set().union(*map(_touched, documents, new.documents))

@@ -145,7 +145,9 @@ class _Leaves:
             self._pattern(patch.get("patchStrategicMerge"), _OBJECT)
             self._patches(patch.get("patchesJson6902"))
         for entry in rule.verify_images:
-            images = [each for each in entry.get("imageReferences") or () if isinstance(each, str)]
+            images = [
+                image for image in entry.get("imageReferences") or () if isinstance(image, str)
+            ]
             self._texts(("object", "spec", "containers", EACH, "image"), images, meets=True)
         return self._found
 
@@ -200,7 +202,9 @@ class _Leaves:
             for key, member in pattern.items():
                 anchor = parse_anchor(key)
                 name = anchor.key if anchor else key
-                for text in dict.fromkeys(name.replace("*", one).replace("?", one) for one in "x1"):
+                for text in dict.fromkeys(
+                    name.replace("*", letter).replace("?", letter) for letter in "x1"
+                ):
                     self._keyed(anchor, member, (*path, text))
         elif isinstance(pattern, list):
             for member in pattern:

@@ -84,7 +84,7 @@ def existing(lookups: Iterable[Lookup]) -> dict[str, list[Body]]:
             metadata["namespace"] = DEFAULT_NAMESPACE if depends else lookup.namespace
         body = {**least_object(kind), "metadata": metadata}
         there = objects.setdefault(lookup.key, [])
-        same = next((one for one in there if _identity(one) == _identity(body)), None)
+        same = next((other for other in there if _identity(other) == _identity(body)), None)
         if same is None:
             there.append(body)
         elif lookup.labels:

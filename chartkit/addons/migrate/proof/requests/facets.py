@@ -418,10 +418,14 @@ def _whole(value: Json) -> int | None:
         return None
     if isinstance(value, str):
         # A text counts where it is a quantity.
-        found = quantity_or_none(value)
-        if found is None or not 0 <= found.exponent < _DIGITS or abs(found.unscaled) >= 10**_DIGITS:
+        quantity = quantity_or_none(value)
+        if (
+            quantity is None
+            or not 0 <= quantity.exponent < _DIGITS
+            or abs(quantity.unscaled) >= 10**_DIGITS
+        ):
             return None
-        return int(found.unscaled * 10**found.exponent)
+        return int(quantity.unscaled * 10**quantity.exponent)
     if isinstance(value, float):
         return int(value) if value.is_integer() else None
     return value if isinstance(value, int) else None

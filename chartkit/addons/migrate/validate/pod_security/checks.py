@@ -92,7 +92,7 @@ def text(value: Expr) -> Fits:
 
 def of_pod(ok: Expr, field: str, exclusions: Exclusions, bad: Fits) -> Expr:
     """Return a test of the Pod's own field, with the exclusions that lift its fault."""
-    lifting = (each.lifts(bad) for each in exclusions if not each.images and each.covers(field))
+    lifting = (row.lifts(bad) for row in exclusions if not row.images and row.covers(field))
     return disjunction(ok, *lifting)
 
 
@@ -180,7 +180,7 @@ def require_images(field: str, exclusions: Exclusions) -> None:
 def require_one(exclusions: Exclusions, *, images: bool) -> None:
     """Raise NotConvertible for several exclusions by value of a list with several bad values, of
     which each lifts as many faults as fit it, whichever they are."""
-    named = [each for each in exclusions if each.values and bool(each.images) is images]
+    named = [row for row in exclusions if row.values and bool(row.images) is images]
     if len(named) > 1:
         raise NotConvertible(
             "several exclusions of one control by values of a list count its faults: make them one",

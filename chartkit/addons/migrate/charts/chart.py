@@ -83,10 +83,12 @@ class ChartMigration:
 @dataclass(frozen=True, slots=True)
 class KnownTemplates:
     """Templates by the policies that they render: proved: those whose policies are proved;
-    differing: the policies that stay, by kind and name, with the reason."""
+    differing: the policies that stay, by kind and name, with the reason; legacy: what a chart with
+    exceptions renders."""
 
     proved: frozenset[Path] = frozenset()
     differing: Mapping[str, str] = field(default_factory=dict)
+    legacy: Sequence[Resource] = ()
 
 
 def migrate_chart(
@@ -108,17 +110,15 @@ def migrate_chart(
     prefix = chart_name(folder)
     named = named_templates([*_of_dependencies(folder), *sources.values()], prefix, _values(folder))
     if any(EXCEPTION in text for text in sources.values()):
-        named = replace(named, legacy=_legacy(folder, given, target))
+        known = replace(known, legacy=_legacy(folder, given, target))
+        named = replace(named, legacy=known.legacy)
     forms, left, present = _placed(sources, named, pulled)
     texts: dict[Path, str] = {}
-    _leave_together(forms, left)
     switched = _switched(folder) if forms else {}
     while forms:
         texts = switched | _texts(folder, sources, forms, prefix)
         numbered = switched | _texts(folder, sources, forms, prefix, pulled)
-        differences = _differences(
-            folder, numbered, forms, pulled, given, target, known, agree, named.legacy
-        )
+        differences = _differences(folder, numbered, forms, pulled, given, target, known, agree)
         if not differences:
             break
         for form, reason in differences:
@@ -184,6 +184,7 @@ def _placed(
                 left.append((Location(str(file), form.line), form.reason))
             else:
                 forms.setdefault(file, []).append(form)
+    _leave_together(forms, left)
     return forms, left, present
 
 
@@ -243,7 +244,6 @@ def _differences(
     target: Target,
     known: KnownTemplates,
     agree: Agree | None,
-    legacy: Sequence[Resource],
 ) -> list[tuple[NewForm, str]]:
     """Return the new forms that differ from the old ones, each with the reason."""
     with temporary_folder() as parent:
@@ -259,7 +259,7 @@ def _differences(
         served = _ASKED.findall("\n".join(texts.values()))
         wide = replace(target, api_versions=(*dict.fromkeys((*target.api_versions, *served)),))
         proof = ChartProof(
-            folder, new, by_name, target, wide, agree, proved, known.differing, legacy=legacy
+            folder, new, by_name, target, wide, agree, proved, known.differing, legacy=known.legacy
         )
         decisive = {
             path: form.decisive[path]

@@ -186,9 +186,8 @@ class Variants:
         if inner is not None:
             code = f'join " " {show_argument(inner)}'
         is_item = self._is_item(mark)
-        if is_item:
+        if is_item:  # between them are spaces
             items = argument(mark.list_key)
-            # Of each item: between them are spaces.
             characters = re.sub(r"^\^(?=\[)", "(^| )", characters)
             characters = re.sub(r"\[\^([^]]*)\]", r"[^\1 ]", characters)
             names = self.template.lists[mark.list_key]
@@ -330,8 +329,7 @@ class Variants:
         return [first, *(context for context in more if context and context != first)]
 
     def _companion(self, variant: Variant) -> str:
-        """Return the decision which, taken the other way, gives a variant a new form; empty where
-        none does."""
+        """Return the decision with whose other value a variant has a new form, empty for none."""
         with suppress(NotPlacedError):
             render(self.template, {**self.base, **variant})
             for other in list(self.template.decisions):

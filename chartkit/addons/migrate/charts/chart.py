@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
+from chartkit.addons.migrate.charts.chosen import helpers
 from chartkit.addons.migrate.charts.forms import (
     SWITCH,
     LeftPolicy,
@@ -21,7 +22,6 @@ from chartkit.addons.migrate.charts.forms import (
     new_forms,
     with_forms,
 )
-from chartkit.addons.migrate.charts.helpers import helpers
 from chartkit.addons.migrate.charts.proof import Agree, ChartProof, ValuesCase, cases, render
 from chartkit.addons.migrate.charts.pulled import pulled_files
 from chartkit.addons.migrate.charts.served import checks

@@ -1,14 +1,14 @@
 """Kinds and operations that values choose: a policy is converted with some of them, and its new
-form takes those with which nothing else of it changes."""
+form takes those with which nothing else of it changes. The named templates that new forms use."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
+from pathlib import Path
 from typing import Final
 
-from chartkit.addons.migrate.charts.helpers import helper_texts
 from chartkit.model import Body, Json, mapping_at
 
 DEFAULTS: Final[Mapping[str, Sequence[str]]] = {
@@ -69,3 +69,22 @@ def each_resource(rules: Sequence[Body]) -> list[Body]:
         for version in rule["apiVersions"]
         for name in rule["resources"]
     ]
+
+
+@cache
+def helper_texts() -> Sequence[str]:
+    """Return the named templates, each with its comment."""
+    text = (Path(__file__).parent / "helpers.tpl").read_text("utf-8")
+    return re.split(r"\n(?=\{\{/\*)", text)
+
+
+def helpers(prefix: str, texts: Iterable[str]) -> str:
+    """Return the named templates that texts use, as a chart has them."""
+    head, *parts = (part.replace("CHART.", f"{prefix}.") for part in helper_texts())
+    names = {part: re.findall(r'define "(.*?)"', part)[0] for part in parts}
+    used, seen = "\n".join(texts), ""
+    while used != seen:
+        seen = used
+        kept = [part for part in parts if f'include "{names[part]}"' in used]
+        used = "\n".join([*kept, *texts])
+    return "\n".join([head, *kept])

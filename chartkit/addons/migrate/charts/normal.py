@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from chartkit.addons.migrate.charts.chosen import each_resource
@@ -16,7 +16,7 @@ from chartkit.engine.cel.syntax import Expr, format_expression, read
 from chartkit.engine.cel.syntax import tree as cel
 from chartkit.engine.kubernetes.kinds import CONTROLLERS
 from chartkit.errors import ChartkitError, InputError
-from chartkit.model import Json
+from chartkit.model import Json, Resource, mappings_at
 
 _TRUE: Final = cel.Literal(True)
 _FALSE: Final = cel.Literal(False)
@@ -197,3 +197,13 @@ def _compared(term: Expr) -> tuple[Expr, list[Expr]] | None:
             is_constant = all(isinstance(element, cel.Literal) for element in elements)
             return (left, list(elements)) if is_constant else None
     return None
+
+
+def by_rule(policy: Resource) -> Iterator[Resource]:
+    """Yield a policy for each rule of one, with the rule's name behind its own."""
+    body = policy.body
+    for rule in mappings_at(body, "spec", "rules"):
+        name = re.sub("[^a-z0-9.-]", "-", str(rule.get("name")))
+        metadata = {**body["metadata"], "name": f"{policy.name}-{name}"}
+        spec = {**body["spec"], "rules": [rule]}
+        yield Resource({**body, "metadata": metadata, "spec": spec}, policy.location)

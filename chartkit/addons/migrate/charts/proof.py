@@ -15,8 +15,8 @@ from typing import Final
 from chartkit.addons.migrate.acceptance import REFUSED
 from chartkit.addons.migrate.charts.chosen import candidates
 from chartkit.addons.migrate.charts.forms import NUMBER, SWITCH, NewForm
-from chartkit.addons.migrate.charts.normal import normal_policy
-from chartkit.addons.migrate.charts.variants import NULL, VALIDATING, by_rule
+from chartkit.addons.migrate.charts.normal import by_rule, normal_policy
+from chartkit.addons.migrate.charts.variants import NULL, VALIDATING
 from chartkit.addons.migrate.conversion import Conversion, legacy_rules
 from chartkit.addons.migrate.convert import Batch, excepts, policy_key
 from chartkit.addons.migrate.files.printed import CEL

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Final
@@ -22,6 +22,7 @@ from chartkit.addons.migrate.charts.marks import (
     unmarked,
     within,
 )
+from chartkit.addons.migrate.charts.normal import by_rule
 from chartkit.addons.migrate.charts.rendering import render
 from chartkit.addons.migrate.charts.template import (
     NotPlacedError,
@@ -39,7 +40,7 @@ from chartkit.engine import is_exception
 from chartkit.engine.cluster_policy import autogen
 from chartkit.errors import ChartkitError, InputError
 from chartkit.helm.syntax import Literal, Path, Term
-from chartkit.model import Body, Location, Resource, mapping_at, mappings_at
+from chartkit.model import Body, Location, Resource, mapping_at
 
 VALIDATING: Final = "ValidatingPolicy"
 HELPERS: Final = "_policy-types.tpl"
@@ -492,13 +493,3 @@ class Variants:
             spec = with_chosen(spec, self.template.used)
         ordered: Body = in_reading_order({"spec": spec})["spec"]
         return ordered
-
-
-def by_rule(policy: Resource) -> Iterator[Resource]:
-    """Yield a policy for each rule of one, with the rule's name behind its own."""
-    body = policy.body
-    for rule in mappings_at(body, "spec", "rules"):
-        name = re.sub("[^a-z0-9.-]", "-", str(rule.get("name")))
-        metadata = {**body["metadata"], "name": f"{policy.name}-{name}"}
-        spec = {**body["spec"], "rules": [rule]}
-        yield Resource({**body, "metadata": metadata, "spec": spec}, policy.location)

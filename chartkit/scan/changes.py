@@ -302,25 +302,7 @@ def repeat_on_changes(
 
     def look(before: Seen) -> Seen:
         try:
-            # The files that a scan reads; one that has not changed is not read again.
-            seen: dict[str, _Seen] = {}
-            for path in paths():
-                for file in files_at(str(path.resolve())):
-                    try:
-                        mark = file_state(file)
-                        old = before.get(file)
-                        if old is None or old.mark != mark:
-                            content = read_bytes(file)
-                            old = _Seen(
-                                mark,
-                                NAMESPACE.search(content) is not None,
-                                RELEASE.search(content) is not None,
-                            )
-                    except (OSError, InputError):
-                        # It went, or the scan says what is wrong with it.
-                        continue
-                    seen[file] = old
-            return seen
+            return _look(paths(), before)
         except ChartkitError:
             # A pattern matches nothing at the moment.
             return {}
@@ -341,6 +323,25 @@ def repeat_on_changes(
         else:
             before, is_first = now, False
         now = _following(now, look, sleep)
+
+
+def _look(paths: Iterable[Path], before: Seen) -> Seen:
+    """Return the files that a scan reads; one that has not changed is not read again."""
+    seen: dict[str, _Seen] = {}
+    for path in paths:
+        for file in files_at(str(path.resolve())):
+            try:
+                mark = file_state(file)
+                old = before.get(file)
+                if old is None or old.mark != mark:
+                    content = read_bytes(file)
+                    is_namespace = NAMESPACE.search(content) is not None
+                    old = _Seen(mark, is_namespace, RELEASE.search(content) is not None)
+            except (OSError, InputError):
+                # It went, or the scan says what is wrong with it.
+                continue
+            seen[file] = old
+    return seen
 
 
 def _following(now: Seen, look: Callable[[Seen], Seen], sleep: Callable[[float], None]) -> Seen:

@@ -200,18 +200,7 @@ def push(archive: ChartArchive, to: str, is_plain: bool, overwrite: bool) -> tup
     chart, flags = f"{to}/{archive.name}", ["--plain-http"] if is_plain else []
     reference = f"{chart}:{archive.version.replace('+', '_')}"
     if not overwrite:
-        with temporary_folder() as folder:
-            options = ["--version", archive.version, "--destination", str(folder), *flags]
-            try:
-                HelmClient(_LIMIT_SECONDS).run(["pull", chart, *options])
-            except HelmRefusedError as error:
-                if _MISSING.search(error.message):
-                    there = None
-                else:
-                    raise
-            else:
-                path = next(iter(sorted(folder.glob("*.tgz"))), None)
-                there = path.read_bytes() if path is not None else None
+        there = _pull(chart, archive.version, flags)
         if there == archive.content:
             return reference, ""
         if there is not None:
@@ -224,3 +213,17 @@ def push(archive: ChartArchive, to: str, is_plain: bool, overwrite: bool) -> tup
     if digest is None:
         raise PublishError(f"Helm named no digest of {reference}")
     return reference, digest[0]
+
+
+def _pull(chart: str, version: str, flags: list[str]) -> bytes | None:
+    """Return the archive that the registry has of a chart's version, None where it has none."""
+    with temporary_folder() as folder:
+        options = ["--version", version, "--destination", str(folder), *flags]
+        try:
+            HelmClient(_LIMIT_SECONDS).run(["pull", chart, *options])
+        except HelmRefusedError as error:
+            if _MISSING.search(error.message):
+                return None
+            raise
+        path = next(iter(sorted(folder.glob("*.tgz"))), None)
+        return path.read_bytes() if path is not None else None

@@ -145,23 +145,7 @@ def _generating_needs(
         expression = mapping_at(entry).get("expression")
         template = mapping_at(mapping_at(entry).get("template")).get("value")
         if isinstance(expression, str):
-            made: list[ObjectLiteral | ResourceName] = []
-            # The objects that an expression generates: written out, or copies.
-            variables = _variables(spec)
-            waiting, seen = [expression], {expression}
-            while waiting:
-                text = waiting.pop()
-                written = list(objects(text, literals))
-                made += written
-                for function in ("resource.Get", "resource.List"):
-                    for call in calls(text, function, literals):
-                        api_version, resource, *_ = (*call.arguments, None, None)
-                        if call.alone and api_version is not None and resource is not None:
-                            made.append(ResourceName(_group(api_version), resource))
-                # The fields of an object that is written out are not objects of their own.
-                followed = [] if written else [variables.get(name, "") for name in results(text)]
-                waiting += [name for name in followed if name not in seen]
-                seen.update(followed)
+            made = list(_generated(expression, _variables(spec), literals))
         elif isinstance(template, str):
             made = list(_in_template(template))
         else:
@@ -173,6 +157,26 @@ def _generating_needs(
             findings.allow([Controller.BACKGROUND], resources, verbs)
             if any(resource.group == RBAC_GROUP for resource in resources):
                 findings.note(RBAC_NOTE, path)
+
+
+def _generated(
+    expression: str, variables: Mapping[str, str], literals: Mapping[str, str]
+) -> Iterator[ObjectLiteral | ResourceName]:
+    """Yield the objects that an expression generates: written out, or copies."""
+    waiting, seen = [expression], {expression}
+    while waiting:
+        text = waiting.pop()
+        written = list(objects(text, literals))
+        yield from written
+        for function in ("resource.Get", "resource.List"):
+            for call in calls(text, function, literals):
+                api_version, resource, *_ = (*call.arguments, None, None)
+                if call.alone and api_version is not None and resource is not None:
+                    yield ResourceName(_group(api_version), resource)
+        # The fields of an object that is written out are not objects of their own.
+        followed = [] if written else [variables.get(name, "") for name in results(text)]
+        waiting += [name for name in followed if name not in seen]
+        seen.update(followed)
 
 
 def _in_template(template: str) -> Iterator[ObjectLiteral]:

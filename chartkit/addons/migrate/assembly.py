@@ -126,38 +126,45 @@ def assemble(
         kind = group[0].converted.kind
         if (kind, name) in names or (not alone and _is_of_another(name, policy.name, others)):
             text = f"{policy.name}/{rule}/{group[0].action}"
-            digest = hashlib.sha256(text.encode()).hexdigest()[:_DIGITS]
-            name = f"{name[:_NAMED]}-{digest}"
-        names.add((kind, name))
-        bodies = _pods_apart(_document(policy, group, name))
+            name = _with_digest(name, text)
+        taken = {*others, *(other for of, other in names if of is kind)}
+        bodies = _pods_apart(_document(policy, group, name), taken)
+        names |= {(kind, body["metadata"]["name"]) for body in bodies}
         documents += [(body, tuple(group)) for body in bodies]
     return documents
+
+
+def _with_digest(name: str, text: str) -> str:
+    digest = hashlib.sha256(text.encode()).hexdigest()[:_DIGITS]
+    return f"{name[:_NAMED]}-{digest}"
 
 
 _PODS: Final = "pods"
 _EPHEMERAL: Final = "pods/ephemeralcontainers"
 
 
-def _pods_apart(body: Body) -> list[Body]:
+def _pods_apart(body: Body, taken: Collection[str]) -> list[Body]:
     """Return a policy about Pods and their ephemeral containers as one about each: scans list
-    Pods, and Kyverno asks for the right to list what is scanned."""
-    spec = body["spec"]
+    Pods, and Kyverno asks for the right to list what is scanned. taken: names of other policies."""
+    spec, name = body["spec"], body["metadata"]["name"]
     rule, *others = spec["matchConstraints"]["resourceRules"]
     is_validating = body["kind"].removeprefix(NAMESPACED) == CelKind.VALIDATING
     if others or not is_validating or set(rule["resources"]) != {_PODS, _EPHEMERAL}:
         return [body]
 
-    def about(resource: str, suffix: str, fields: Body) -> Body:
+    def about(resource: str, name: str, fields: Body) -> Body:
         rules = [{**rule, "resources": [resource]}]
         constraints = {**spec["matchConstraints"], "resourceRules": rules}
-        metadata = {**body["metadata"], "name": f"{body['metadata']['name']}{suffix}"}
         own = {**spec, **fields, "matchConstraints": constraints}
-        return {**body, "metadata": metadata, "spec": own}
+        return {**body, "metadata": {**body["metadata"], "name": name}, "spec": own}
 
     evaluation = {**(spec.get("evaluation") or {}), "background": {"enabled": False}}
+    apart = f"{name}-ephemeral"
+    if apart in taken or len(apart) > _NAME_LENGTH:
+        apart = _with_digest(name, apart)
     return [
-        about(_PODS, "", {"autogen": {"podControllers": {"controllers": []}}}),
-        about(_EPHEMERAL, "-ephemeral", {"evaluation": evaluation}),
+        about(_PODS, name, {"autogen": {"podControllers": {"controllers": []}}}),
+        about(_EPHEMERAL, apart, {"evaluation": evaluation}),
     ]
 
 

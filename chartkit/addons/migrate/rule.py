@@ -211,7 +211,11 @@ def with_entries(
                 guarded = _guarded(value, query, names)
                 if guarded != value or (isinstance(term, Value) and term.place.may_be_none):
                     names = replace(names, failing=names.failing | {own})
-                elif not is_error(value, names) and needed(value) == value:
+                elif (
+                    isinstance(value, Value)
+                    and value == needed(value)
+                    and not is_error(value, names)
+                ):
                     names = replace(names, certain=names.certain | {own})
                 held = _held(own, needed(guarded) if _is_needed(entry) else guarded, hold)
             if not isinstance(entry.get("variable"), dict) or _is_fetched(held, names):

@@ -65,6 +65,10 @@ validate:
             ["variables.x != 3", "object.metadata.name != 'a'"],
         ),
         (
+            "length(request.object.spec.volumes)",
+            ["variables.x == 3 ? false : object.metadata.name != 'a'"],
+        ),
+        (
             "request.object.spec.activeDeadlineSeconds",
             ["variables.x == 3 ? false : object.metadata.name != 'a'"],
         ),

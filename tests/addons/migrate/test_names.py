@@ -49,3 +49,13 @@ def test_names_follow_the_rules_where_they_can() -> None:
     assert _names(_legacy("a", ["b", "c"]), _legacy("a-d", ["x"])) == ["a-b", "a-c", "a-d"]
     assert _names(_legacy("a", ["b", "c"]), _legacy("a-b", ["x"], "shop")) == ["a-b", "a-c", "a-b"]
     assert _names(_legacy("a", ["Has Labels!", "has_limits"])) == ["a-has-labels", "a-has-limits"]
+
+
+def test_what_judges_ephemeral_containers_has_a_name_of_its_own() -> None:
+    for name, others in (("a", ["a-ephemeral"]), ("a" * 60, [])):
+        judging = _legacy(name, ["r"])
+        (rule,) = judging.body["spec"]["rules"]
+        rule["match"]["any"][0]["resources"]["kinds"] = ["Pod", "Pod/ephemeralcontainers"]
+        names = _names(judging, *(_legacy(other, ["r"]) for other in others))
+        assert len(set(names)) == len(names) == 2 + len(others)
+        assert max(map(len, names)) <= 63

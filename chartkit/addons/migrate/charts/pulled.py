@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
+
+from chartkit.go.regexp import Regex, RegexError, compile_regex, quote_meta
+from chartkit.helm.chart_folder import entries
+from chartkit.helm.model import ChartError
 
 _GET: Final = re.compile(r"\btpl\s+\(\s*\$?\.Files\.Get\s+\"([^\"]+)\"\s*\)\s+[.$](?=[\s|}-])")
 _GLOB: Final = re.compile(
@@ -16,17 +21,22 @@ _CONTENTS: Final = (
     r"\btpl\s+\(\s*\$\.Files\.Get\s+{path}\s*\)\s+\$(?=[\s|}}-])"
     r"|\btpl\s+\(\s*(?:toString\s+{content}|{content}\s*\|\s*toString)\s*\)\s+\$(?=[\s|}}-])"
 )
-"""What a loop over files renders: the file of a path, or its content."""
+"""The file of a path, or its content, as a loop over files renders it."""
+_LOOP: Final = 4096
+"""The characters of a loop in which it is looked for."""
+_split: Final = re.compile(r"(\*\*|[*?])").split
+_TRANSLATED: Final = {"**": ".*", "*": "[^/]*", "?": "[^/]"}
 
 
 def pulled_files(folder: Path, sources: Mapping[Path, str]) -> dict[Path, Path]:
     """Return the files of a chart that its templates render as templates of its root, each with
     the template; without files that several templates render, and those that are not text."""
     templates: dict[Path, set[Path]] = {}
-    for template, text in sources.items():
-        for pattern in _patterns(text):
-            for file in _files(folder, pattern):
-                templates.setdefault(file, set()).add(template)
+    patterns = {template: list(_patterns(text)) for template, text in sources.items()}
+    for name in _names(folder) if any(patterns.values()) else ():
+        rendering = {key for key, names in patterns.items() if any(p.matches(name) for p in names)}
+        if rendering:
+            templates[folder / name] = rendering
     return {
         file: next(iter(rendering))
         for file, rendering in sorted(templates.items())
@@ -34,25 +44,26 @@ def pulled_files(folder: Path, sources: Mapping[Path, str]) -> dict[Path, Path]:
     }
 
 
-def _patterns(text: str) -> Iterator[str]:
-    """Yield the files that a template renders, as patterns."""
-    yield from _GET.findall(text)
+def _patterns(text: str) -> Iterator[Regex]:
+    """Yield the names of the files that a template renders."""
+    patterns = list(map(quote_meta, _GET.findall(text)))
     for loop in _GLOB.finditer(text):
         names = {key: re.escape(loop[key]) for key in ("path", "content")}
-        if re.search(_CONTENTS.format(**names), text[loop.end() :]):
-            yield loop["pattern"]
+        if re.search(_CONTENTS.format(**names), text[loop.end() : loop.end() + _LOOP]):
+            parts = (_TRANSLATED.get(part) or quote_meta(part) for part in _split(loop["pattern"]))
+            patterns.append("".join(parts))
+    for pattern in patterns:
+        with suppress(RegexError):  # too long for the name of a file
+            yield compile_regex(f"^{pattern}$")
 
 
-def _files(folder: Path, pattern: str) -> Iterator[Path]:
-    """Yield the files of a chart that a pattern names."""
+def _names(folder: Path) -> list[str]:
+    """Return the names of a chart's files; none of a chart that Helm does not read, for which it
+    says why."""
     try:
-        files = sorted(folder.glob(pattern))
-    except (ValueError, NotImplementedError, OSError):
-        return  # Helm renders none
-    for file in files:
-        is_inside = file.resolve().is_relative_to(folder.resolve())
-        if is_inside and file.is_file() and not file.is_symlink():
-            yield file
+        return [entry.name for entry in entries(folder) if not entry.folder]
+    except ChartError:
+        return []
 
 
 def _is_text(file: Path) -> bool:
@@ -60,4 +71,4 @@ def _is_text(file: Path) -> bool:
         file.read_text("utf-8")
     except (OSError, UnicodeDecodeError):
         return False
-    return True
+    return not file.is_symlink()

@@ -87,8 +87,6 @@ def _is_safe(expr: Expr) -> bool:
 def cannot_fail(expr: Expr, there: Known = NOTHING) -> bool:
     """Report whether a path, or what is made of optional fields alone, has a value in any case;
     there: paths that have one."""
-    if isinstance(expr, Call) and expr.function == "size" and expr.target is not None:
-        expr = expr.target
     return path_of(expr) is not None or _is_careful(expr, there)
 
 

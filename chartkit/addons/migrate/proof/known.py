@@ -166,7 +166,7 @@ def _general(aspect: Aspect, case: Case, legacy: Answer, new: Answer, ask_new: A
         return differences.SKIPS.text
     if new.result is Result.NONE and _is_replication_controller(case, legacy, ask_new):
         return differences.REPLICATION_CONTROLLERS.text
-    if new.result in _QUIET and _adds_containers(case):
+    if new.result in _QUIET and _adds_containers(case, legacy, ask_new):
         return differences.EPHEMERAL_CONTAINERS.text
     if legacy.result is Result.ERROR and _is_deletion(case, new):
         return differences.FAILING_DELETIONS.text
@@ -182,9 +182,13 @@ def _general(aspect: Aspect, case: Case, legacy: Answer, new: Answer, ask_new: A
     return ""
 
 
-def _adds_containers(case: Case) -> bool:
-    """Report whether a request adds ephemeral containers to a Pod."""
-    return mapping_at(case.document, SUBRESOURCE).get("name") == "ephemeralcontainers"
+def _adds_containers(case: Case, legacy: Answer, ask_new: Ask) -> bool:
+    """Report whether a request adds ephemeral containers to a Pod, and both forms agree on the
+    Pod itself."""
+    if mapping_at(case.document, SUBRESOURCE).get("name") != "ephemeralcontainers":
+        return False
+    document = {key: value for key, value in case.document.items() if key != SUBRESOURCE}
+    return ask_new(replace(case, document=document), Phase).result is legacy.result
 
 
 def _is_replication_controller(case: Case, legacy: Answer, ask_new: Ask) -> bool:

@@ -45,11 +45,37 @@ def test_files_that_templates_render_get_both_forms(tmp_path: Path, text: str) -
 def test_files_outside_of_the_chart_are_none_of_it(tmp_path: Path) -> None:
     chart = write_chart(tmp_path / "c", {})
     (tmp_path / "a.yaml").write_text(policy(rule(HOST_PID)))
-    (chart / "link.yaml").symlink_to(tmp_path / "a.yaml")
     (chart / "bad.yaml").write_bytes(b"\xff")
-    for name in ("../a.yaml", "link.yaml", "bad.yaml", "/etc/hosts", "**a", "none.yaml"):
+    (chart / "within.yaml").symlink_to("values.yaml")
+    for name in ("../a.yaml", "within.yaml", "bad.yaml", "/etc/hosts", "**a", "none.yaml"):
         text = _GET.replace("files/a.yaml", name)
         assert pulled_files(chart, {chart / "templates/p.yaml": text}) == {}
+    (chart / "link.yaml").symlink_to(tmp_path / "a.yaml")
+    text = _GET.replace("files/a.yaml", "link.yaml")
+    assert pulled_files(chart, {chart / "templates/p.yaml": text}) == {}
+
+
+@pytest.mark.parametrize(
+    ("pattern", "names"),
+    [
+        ("**/" * 12 + "*.yaml", ["a.yaml"]),
+        ("**/" * 40 + "*.yaml", []),
+        ("**/" * 100_000, []),
+        ("../**", []),
+        ("files/*", ["b.yaml"]),
+        ("files/?.yaml", ["b.yaml"]),
+    ],
+)
+def test_patterns_of_files_take_linear_time(tmp_path: Path, pattern: str, names: list[str]) -> None:
+    chart = write_chart(tmp_path / "c", {})
+    deep = chart / "files" / "/".join("d" * 25)
+    deep.mkdir(parents=True)
+    for file in (deep / "a.yaml", chart / "files/b.yaml"):
+        file.write_text("a: 1\n")
+    template = chart / "templates/p.yaml"
+    files = pulled_files(chart, {template: _GLOB.replace("files/*.yaml", pattern)})
+    assert files == dict.fromkeys(files, template)
+    assert [file.name for file in files] == names
 
 
 def test_a_condition_in_a_named_template_stands_around_the_new_form(tmp_path: Path) -> None:

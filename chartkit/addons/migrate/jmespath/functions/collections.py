@@ -18,7 +18,7 @@ from chartkit.addons.migrate.expressions.place import (
     UNKNOWN,
     Place,
 )
-from chartkit.addons.migrate.expressions.presence import where_there
+from chartkit.addons.migrate.expressions.presence import cannot_fail, where_there
 from chartkit.addons.migrate.expressions.verdict import (
     conjunction,
     disjunction,
@@ -67,7 +67,10 @@ def length(names: Names, args: Sequence[Term]) -> Term:
         case Stream():
             return computed(term.required().size(), "int")
         case Value(place) if place.type not in _WITHOUT_LENGTH:
-            return computed(cel.method(there(term).value, "size"), "int")
+            size = computed(cel.method(there(term).value, "size"), "int")
+            # Only of what may be absent, or of another type, there is none.
+            is_sure = place.is_known and not (place.is_optional or term.fails)
+            return replace(size, strict=not (is_sure and cannot_fail(place.root)))
         case Constant(str() | list() | dict() as value):
             return Constant(len(value))
     raise NotConvertible("the length of a value that has none")
